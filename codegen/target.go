@@ -11,10 +11,9 @@ import (
 // Target is what the lowering must know of the machine and of the language.
 type Target struct {
 	Name       string
-	VectorLen  func(d dtype.DType) int // lanes of a machine vector of d; 0: vectors of any length (INTERP)
-	Registers  int                     // vector registers
-	L1, L2     int                     // bytes of the caches of one core
-	Threads    bool
+	VectorLen  func(d dtype.DType) int            // lanes of a machine vector of d; 0: vectors of any length (INTERP)
+	Registers  int                                // vector registers
+	L1, L2     int                                // bytes of the caches of one core
 	Has        func(o uop.Op, d dtype.DType) bool // ops that need no decomposition
 	Total      bool                               // IDiv, Mod, shifts and casts to integers take all operands (Legalizer says what else)
 	Limits     plan.Limits

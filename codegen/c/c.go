@@ -58,7 +58,7 @@ func Target(m Machine) *codegen.Target {
 			}
 			return m.VectorBytes / d.Size()
 		},
-		Registers: m.Registers, L1: m.L1, L2: m.L2, Threads: true,
+		Registers: m.Registers, L1: m.L1, L2: m.L2,
 		Has: func(o uop.Op, d dtype.DType) bool {
 			return m.has(o, d) || o == uop.Exp2 && (d == dtype.F32 && m.VectorBytes >= 32 || d == dtype.F64 && m.VectorBytes == 64) && !m.NoFMA ||
 				o == uop.Sin && d.IsFloat() && !d.IsNarrow() && !m.NoFMA && !m.NoOpt ||

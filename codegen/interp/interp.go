@@ -22,8 +22,8 @@ import (
 func Target(noOpt bool) *codegen.Target {
 	return &codegen.Target{
 		Name: "interp", VectorLen: func(dtype.DType) int { return 0 }, Registers: 16, L1: 32 << 10, L2: 512 << 10,
-		Nests:   codegen.NestLimits{Most: 12, Flops: 1 << 15, Bytes: 1 << 16, Before: 64, Rows: 8},
-		Threads: true, Has: has, Total: true, NoOpt: noOpt,
+		Nests: codegen.NestLimits{Most: 12, Flops: 1 << 15, Bytes: 1 << 16, Before: 64, Rows: 8},
+		Has:   has, Total: true, NoOpt: noOpt,
 	}
 }
 

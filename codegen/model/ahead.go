@@ -23,7 +23,7 @@ const beyondCaches = 24
 
 // scattered says that steps of a reduction read, with lanes along v, what is larger than so many times the second cache from another page each.
 func (c *view) scattered(r *reduction, v *uop.UOp, times int) bool {
-	if c.Target.ReadsAhead == 0 || c.fixed || len(r.ranges) != 1 || len(c.reds) != 1 || !c.Threaded(c.g) || c.nested(r) || codegen.Extent(r.ranges[0]) < 4*c.Target.ReadsAhead {
+	if c.Target.ReadsAhead == 0 || c.fixed || len(r.ranges) != 1 || len(c.reds) != 1 || !c.Threaded(c.g) || codegen.Extent(r.ranges[0]) < 4*c.Target.ReadsAhead {
 		return false
 	}
 	return slices.ContainsFunc(r.loads, func(l *access) bool {
@@ -61,9 +61,7 @@ func (p *arranger) swept(loops []loop) bool {
 			held *= o.n
 		}
 	}
-	for _, a := range p.t.axes {
-		held *= p.t.size(a)
-	}
+	held *= p.t.held(every)
 	times := 1
 	if held > p.Target.ReadsAhead { // sums are read and written again with each few rows, which takes longer than what a cache holds
 		times = beyondCaches
@@ -73,18 +71,18 @@ func (p *arranger) swept(loops []loop) bool {
 
 // sweep writes the directives: held are the sums of a column, inner the axes of instances.
 func (c *chooser) sweep(out *[]codegen.Directive, batch []loop, columns loop, rows []loop, held int, inner []string, lane string) bool {
-	r := c.reds[0]
+	r, size := c.reds[0], max(1, c.reds[0].u.DType().Size())
 	cache, shares := c.Target.L1/2, shareAxes/2 // sums of a share stay in the first cache,
 	if held == 1 && !c.Target.OneStream && c.scattered(r, columns.r, beyondCaches) {
 		cache, shares = c.Target.L2/4, shareAxes/4 // or in the second where memory is the limit, which gives more the longer a stream is
 	}
-	width := cache / (max(1, r.u.DType().Size()) * held * columns.block)
-	ahead := codegen.CeilDiv(readBytes, max(1, r.u.DType().Size())*columns.block)
+	width := cache / (size * held * columns.block)
+	ahead := codegen.CeilDiv(readBytes, size*columns.block)
 	together := c.Target.ReadsAhead
 	if most := columns.n / leastShares; most < ahead && c.Target.OneStream {
 		ahead, together = most, 2*together
 	}
-	if width = min(width, max(ahead, codegen.CeilDiv(columns.n, shares))); width < 2 || ahead > columns.n/leastShares || 2*ahead*columns.block*max(1, r.u.DType().Size()) < readBytes {
+	if width = min(width, max(ahead, codegen.CeilDiv(columns.n, shares))); width < 2 || ahead > columns.n/leastShares || 2*ahead*columns.block*size < readBytes {
 		return false
 	}
 	parts := codegen.CeilDiv(columns.n, width)
@@ -92,16 +90,9 @@ func (c *chooser) sweep(out *[]codegen.Directive, batch []loop, columns loop, ro
 	x, n := c.name(r.ranges[0]), rowsRead(codegen.Extent(r.ranges[0]), together)
 	*out = append(*out, codegen.Directive{Verb: codegen.Split, Name: columns.name, N: width, Tail: rest(columns.n, width, codegen.Shift)},
 		codegen.Directive{Verb: codegen.Split, Name: x, N: n, Tail: rest(codegen.Extent(r.ranges[0]), n, codegen.Guard)})
-	share, _ := names(append(batch, loop{name: columns.name + ".0"}))
-	if c.Target.Threads {
-		share = []string{thread(out, share)}
-	}
-	sums := []string{columns.name + ".1"}
-	for _, o := range rows {
-		sums = append(sums, o.name)
-	}
-	sums = append(append(sums, inner...), lane)
-	*out = append(*out, codegen.Directive{Verb: codegen.Order, Axes: append(append(share, x+".0"), sums...)}, codegen.Directive{Verb: codegen.Carry, Name: r.name, Axes: sums})
+	share := thread(out, names(append(batch, loop{name: columns.name + ".0"})))
+	sums := slices.Concat([]string{columns.name + ".1"}, names(rows), inner, []string{lane})
+	*out = append(*out, codegen.Directive{Verb: codegen.Order, Axes: append([]string{share, x + ".0"}, sums...)}, codegen.Directive{Verb: codegen.Carry, Name: r.name, Axes: sums})
 	return true
 }
 

@@ -20,10 +20,13 @@ func (p *arranger) alongDirectives() []codegen.Directive {
 	}
 	p.out = append(p.out, codegen.Directive{Verb: codegen.Vectors, Name: lane})
 	for _, l := range p.summed() {
-		p.sumLanes(&p.out, p.t.r, l)
+		p.sumFactor(&p.out, p.t.r, l)
 	}
-	order, sizes := names(p.serial)
-	if len(order) > 0 && p.t.r.work > threadWork {
+	order, sizes := names(p.serial), map[string]int{}
+	for _, l := range p.serial {
+		sizes[l.name] = l.n
+	}
+	if p.t.r.work > threadWork {
 		order = p.spread(&p.out, order, sizes, len(order))
 	}
 	if len(p.inner) > 0 {

@@ -42,14 +42,10 @@ func (l *laneSet) anyCost() float64 {
 			cost += l.instrs(free, free, denseCost, x)
 		}
 	}
-	for _, a := range l.loads {
+	for _, a := range slices.Concat(l.loads, l.outs) {
 		if !slices.Contains(inside, a) {
-			cost += l.anyAccess(a, a.free)
+			cost += l.anyAccess(a, a.over)
 		}
-	}
-	for i, a := range l.outs {
-		over := l.Facts.Set(l.Kernel.Outs[l.g.Outs[i]].Axes...)
-		cost += l.anyAccess(a, over)
 	}
 	return cost / float64(l.width())
 }

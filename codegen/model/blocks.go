@@ -19,11 +19,6 @@ func (c *blocker) blocks() []codegen.Directive {
 	if outer == nil || c.anyLength() {
 		return nil
 	}
-	return c.blocksOf(outer, inner)
-}
-
-// blocksOf gives them for a reduction and the one inside that its weights are made of.
-func (c *blocker) blocksOf(outer, inner *reduction) []codegen.Directive {
 	j := outer.ranges[0]
 	lane, along := c.valueAxis(outer, inner), c.rowAxis(inner, j)
 	if lane == nil || along == nil || c.Owners(j) != 1 {
@@ -58,7 +53,7 @@ func (c *blocker) blocksOf(outer, inner *reduction) []codegen.Directive {
 	if rows != "" {
 		loops = append(loops, rows)
 	}
-	directives = append(directives, codegen.Directive{Verb: codegen.Order, Axes: append(append(append(loops, jn+".0"), row), inside...)})
+	directives = append(directives, codegen.Directive{Verb: codegen.Order, Axes: slices.Concat(loops, []string{jn + ".0", row}, inside)})
 	return append(c.blockStages(directives, inner, j, batch),
 		codegen.Directive{Verb: codegen.Stage, Name: n + "s", At: jn + ".0", Axes: []string{row, jn + ".1.0", jn + ".1.1"}, Tile: row, Vector: jn + ".1.1"},
 		codegen.Directive{Verb: codegen.Stage, Name: n + "w", At: row, Axes: []string{jn + ".1.0", jn + ".1.1"}, Vector: jn + ".1.1"},
@@ -128,17 +123,14 @@ func (c *blocker) valueLanes(directives *[]codegen.Directive, lane *uop.UOp, b b
 
 // blockStages packs the operands of the weights that do not lie densely along them, once for each batch.
 func (c *blocker) blockStages(directives []codegen.Directive, inner *reduction, j *uop.UOp, batch []string) []codegen.Directive {
-	at, jn := codegen.Root, c.name(j)
-	if len(batch) > 0 {
-		at = batch[len(batch)-1]
-	}
+	jn := c.name(j)
 	for _, a := range inner.loads {
 		if c.depends(a, j) && a.plain && !c.dense(a, j) {
 			layout := []string{jn + ".0", jn + ".1.0"}
 			for _, x := range inner.ranges {
 				layout = append(layout, c.name(x))
 			}
-			directives = append(directives, codegen.Directive{Verb: codegen.Stage, Name: a.name, At: at, Axes: append(layout, jn+".1.1"), Vector: jn + ".1.1"})
+			directives = append(directives, codegen.Directive{Verb: codegen.Stage, Name: a.name, At: innermost(batch), Axes: append(layout, jn+".1.1"), Vector: jn + ".1.1"})
 		}
 	}
 	return directives

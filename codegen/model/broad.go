@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/weft-ml/weft/codegen"
-	"github.com/weft-ml/weft/codegen/nest"
 	"github.com/weft-ml/weft/uop"
 )
 
@@ -66,21 +65,8 @@ func (p *arranger) broaden(directives []codegen.Directive) []codegen.Directive {
 		if p.depends(l, t.v) || !l.plain || l.gated {
 			continue
 		}
-		m := codegen.Directive{Verb: codegen.Stage, Name: l.staged(), At: place, Tile: p.inner[len(p.inner)-1]}
-		bytes := l.held() * p.repeated(l)
-		for _, x := range t.r.ranges {
-			if p.depends(l, x) {
-				m.Axes = append(m.Axes, p.name(x))
-				bytes *= codegen.Extent(x)
-			}
-		}
-		for _, a := range p.g.Axes {
-			if k := t.size(a.Range); k > 1 && p.depends(l, a.Range) {
-				m.Axes = append(m.Axes, p.innerName(a))
-				bytes *= k
-			}
-		}
-		if bytes > p.Target.L2/2 || !slices.Contains(m.Axes, m.Tile) {
+		m := codegen.Directive{Verb: codegen.Stage, Name: l.staged(), At: place, Axes: p.panel(l, nil, 0), Tile: p.inner[len(p.inner)-1]}
+		if p.repeated(l)*p.packBytes(l, p.serial) > p.Target.L2/2 || !slices.Contains(m.Axes, m.Tile) {
 			return directives
 		}
 		out = append(out, m)
@@ -97,13 +83,6 @@ func (p *arranger) packsBytes() (bytes int) {
 		bytes += p.packBytes(l, []loop{{r: p.t.v, block: p.t.lanes * p.t.u}})
 	}
 	return bytes
-}
-
-func (p *arranger) innerName(a *nest.Axis) string {
-	if i := slices.Index(p.inner, a.Name+".1"); i >= 0 {
-		return p.inner[i]
-	}
-	return a.Name
 }
 
 // splitLanes splits the loop over blocks of lanes into groups of n, and moves its inner part behind the other loops.

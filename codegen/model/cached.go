@@ -14,13 +14,7 @@ const waiting = 0.6
 
 // lineTime is what a step's lines of an operand take from the second cache, in parts of the time of its multiply-adds.
 func (p *arranger) lineTime(l *access) float64 {
-	vectors, all := p.t.u, p.t.u
-	for i, a := range p.t.axes {
-		all *= p.t.n[i]
-		if p.depends(l, a) {
-			vectors *= p.t.n[i]
-		}
-	}
+	vectors, all := p.t.u*p.t.held(p.along(l)), p.t.u*p.t.held(every)
 	return p.Target.LineCycles * float64(vectors*p.t.lanes*l.bytes) / 64 / (float64(all) / 2)
 }
 
@@ -41,7 +35,7 @@ func (p *arranger) cached(order []loop) (out, carried []loop) {
 			lanes = l
 		}
 	}
-	if lanes == nil || slices.ContainsFunc(order, func(o loop) bool { return o.r == x || o.also != nil }) {
+	if lanes == nil {
 		return order, nil
 	}
 	level := p.packLevel(lanes, order)
@@ -66,9 +60,7 @@ func (p *arranger) cached(order []loop) (out, carried []loop) {
 	if d := divisor(codegen.Extent(x), n); 2*d >= n {
 		n, tail = d, codegen.Exact
 	}
-	name := p.name(x)
-	p.out = append(p.out, codegen.Directive{Verb: codegen.Split, Name: name, N: n, Tail: tail})
-	part := loop{name + ".0", codegen.CeilDiv(codegen.Extent(x), n), x, n, nil}
+	part, _ := p.cutLoop(loop{p.name(x), codegen.Extent(x), x, 1, nil}, n, tail)
 	return slices.Insert(slices.Clone(order), level, part), []loop{part}
 }
 

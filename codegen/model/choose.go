@@ -42,7 +42,7 @@ func chooseNests(k *nest.Kernel, spec *codegen.Spec, trust bool) (directives []c
 		}
 		c := &chooser{viewOf(k, inside), spec, directives, row, trust}
 		scanned := slices.ContainsFunc(g.Axes, func(a *nest.Axis) bool { return k.Runs(a.Range) })
-		directives = append(directives, c.first(c.rules(scanned)...)...)
+		directives = append(directives, c.first(scanned)...)
 	}
 	if row != nil {
 		directives = append(directives, codegen.Directive{Verb: codegen.Threads, Name: row.Name})
@@ -60,24 +60,17 @@ type chooser struct {
 }
 
 // rules are the ways to choose, of which the first is taken that applies.
-func (c *chooser) rules(scanned bool) (out []func() []codegen.Directive) {
+func (c *chooser) rules(scanned bool) []func() []codegen.Directive {
 	if scanned {
-		return append(out, (&runner{c}).running)
+		return []func() []codegen.Directive{(&runner{c}).running}
 	}
 	tiler, streamer := &tiler{chooser: c}, &streamer{chooser: c}
-	if c.Target.Matrix != nil {
-		out = append(out, tiler.matrix)
-	}
-	out = append(out, (&blocker{c}).blocks)
-	if c.Target.WholeRows > 0 {
-		out = append(out, streamer.whole)
-	}
-	return append(out, tiler.tiles, streamer.stream)
+	return []func() []codegen.Directive{tiler.matrix, (&blocker{c}).blocks, streamer.whole, tiler.tiles, streamer.stream}
 }
 
-// first is what the first of some rules gives that applies and whose directives are legal.
-func (c *chooser) first(rules ...func() []codegen.Directive) []codegen.Directive {
-	for _, rule := range rules {
+// first is what the first of the rules gives that applies and whose directives are legal.
+func (c *chooser) first(scanned bool) []codegen.Directive {
+	for _, rule := range c.rules(scanned) {
 		if m := rule(); m != nil && c.legal(m) {
 			return c.inRow(m)
 		}
@@ -96,28 +89,12 @@ func (c *chooser) inRow(directives []codegen.Directive) []codegen.Directive {
 		return directives
 	}
 	out := slices.Clone(directives)
-	inner := map[string]bool{} // axes of the nest, as the directives made them
-	for _, a := range c.g.Axes {
-		inner[a.Name] = true
-	}
 	for i, m := range out {
-		switch m.Verb {
-		case codegen.Split:
-			if inner[m.Name] {
-				inner[m.Name+".0"], inner[m.Name+".1"] = true, true
-			}
-		case codegen.Fuse:
-			if inner[m.Axes[0]] {
-				inner[m.Axes[0]+"+"+m.Axes[1]] = true
-			}
-		case codegen.Order:
-			if m.Axes[0] != c.row.Name && slices.ContainsFunc(m.Axes, func(x string) bool { return inner[x] }) {
-				out[i].Axes = append([]string{c.row.Name}, m.Axes...)
-			}
-		case codegen.Stage:
-			if m.At == codegen.Root {
-				out[i].At = c.row.Name
-			}
+		switch {
+		case m.Verb == codegen.Order:
+			out[i].Axes = append([]string{c.row.Name}, m.Axes...)
+		case m.Verb == codegen.Stage && m.At == codegen.Root:
+			out[i].At = c.row.Name
 		}
 	}
 	return out
@@ -155,6 +132,22 @@ func fuse(directives *[]codegen.Directive, names []string) string {
 	return first
 }
 
+// innermost is the last of some loops, or the place outside of all.
+func innermost(loops []string) string {
+	if len(loops) == 0 {
+		return codegen.Root
+	}
+	return loops[len(loops)-1]
+}
+
+// each says the same of several axes.
+func each(verb codegen.Verb, names []string) (directives []codegen.Directive) {
+	for _, name := range names {
+		directives = append(directives, codegen.Directive{Verb: verb, Name: name})
+	}
+	return directives
+}
+
 // thread makes one axis of several and puts it on threads.
 func thread(directives *[]codegen.Directive, names []string) string {
 	name := fuse(directives, names)
@@ -171,7 +164,7 @@ const shareAxes = 32
 // spread puts the outermost axes of a nest on threads: enough of them, fused, to keep many threads busy.
 // order lists the nest's axes, the first free ones are serial.
 func (c *chooser) spread(directives *[]codegen.Directive, order []string, sizes map[string]int, free int) []string {
-	if !c.Target.Threads || !c.Threaded(c.g) || free == 0 {
+	if !c.Threaded(c.g) || free == 0 {
 		return order
 	}
 	fused, n := 1, sizes[order[0]]
@@ -183,32 +176,25 @@ func (c *chooser) spread(directives *[]codegen.Directive, order []string, sizes 
 
 // laneDirectives puts a reduction on lanes where it lies outside those of the outputs.
 func (c *chooser) laneDirectives(directives *[]codegen.Directive, r *reduction, lanes *uop.UOp) {
-	if lanes != nil && r.free.Has(c.Facts.RangeID(lanes)) || c.nested(r) {
-		return
-	}
-	x := c.laneAxis(r)
-	if x == nil {
-		return
-	}
-	n, name := codegen.Extent(x), c.name(x)
-	if slices.ContainsFunc(*directives, func(m codegen.Directive) bool { // shared with a reduction that was seen to
+	x, best := c.sumLanes(r, lanes)
+	if best == 1 || slices.ContainsFunc(*directives, func(m codegen.Directive) bool { // shared with a reduction that was seen to
 		return slices.ContainsFunc(r.ranges, func(x *uop.UOp) bool { return m.Name == c.name(x) })
 	}) {
 		return
 	}
-	if c.anyLength() {
-		*directives = append(*directives, codegen.Directive{Verb: codegen.Vectors, Name: name})
-		return
-	}
-	best := c.reducedAtOnce(n)
-	switch {
-	case best == 1:
-	case best == n:
-		*directives = append(*directives, codegen.Directive{Verb: codegen.Vectors, Name: name})
-	default:
-		*directives = append(*directives, codegen.Directive{Verb: codegen.Split, Name: name, N: best, Tail: codegen.Peel}, codegen.Directive{Verb: codegen.Vectors, Name: name + ".1"})
+	n, name := codegen.Extent(x), c.name(x)
+	if sumInLanes(directives, name, n, best); best < n {
 		if _, lanes := c.restSteps(n % best); lanes {
 			*directives = append(*directives, codegen.Directive{Verb: codegen.Vectors, Name: name + ".t"})
 		}
 	}
+}
+
+// sumInLanes puts so many of the n steps of a sum in lanes.
+func sumInLanes(directives *[]codegen.Directive, name string, n, lanes int) {
+	if lanes < n {
+		*directives = append(*directives, codegen.Directive{Verb: codegen.Split, Name: name, N: lanes, Tail: codegen.Peel})
+		name += ".1"
+	}
+	*directives = append(*directives, codegen.Directive{Verb: codegen.Vectors, Name: name})
 }

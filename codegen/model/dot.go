@@ -20,7 +20,7 @@ func (c *tiler) dottable(t *tiling) (steps *uop.UOp, d *nest.Dotted) {
 	if c.Target.Has(uop.Dot4, dtype.I32) {
 		d = c.Dotted(t.r.u, 4)
 	}
-	if d == nil && (c.Target.Has(uop.Dot2, dtype.I32) || c.Target.Has(uop.DotBF16, dtype.I32)) {
+	if d == nil && c.Target.Has(uop.Dot2, dtype.I32) {
 		d = c.Dotted(t.r.u, 2)
 	}
 	if d == nil {
@@ -44,7 +44,7 @@ func (c *tiler) dottable(t *tiling) (steps *uop.UOp, d *nest.Dotted) {
 // wordsAlong says that words of steps along x can be made of both factors: as they are staged, or as they lie in memory.
 func (c *tiler) wordsAlong(t *tiling, d *nest.Dotted, x *uop.UOp) bool {
 	for _, l := range t.r.loads {
-		if !isFactor(d, l) {
+		if d.Factors[0].Load() != l.u && d.Factors[1].Load() != l.u {
 			continue
 		}
 		s, ok := c.stride(l, x)
@@ -69,11 +69,6 @@ func (c *tiler) ownIndex(r *reduction, l *access, x *uop.UOp) bool {
 	return true
 }
 
-// isFactor says that a load is a factor of a sum of products.
-func isFactor(d *nest.Dotted, l *access) bool {
-	return d.Factors[0].Load() == l.u || d.Factors[1].Load() == l.u
-}
-
 // steps is how many iterations a range has once its steps are words.
 func (p *arranger) steps(r *uop.UOp) int {
 	if r == p.words {
@@ -84,21 +79,17 @@ func (p *arranger) steps(r *uop.UOp) int {
 
 // summed are the factors whose sums are needed.
 func (p *arranger) summed() (out []*access) {
+	if p.words == nil {
+		return nil
+	}
 	for _, l := range p.t.r.loads {
-		for i, f := range p.factors() {
-			if f.Load() == l.u && p.dots.SumOf(i) && !slices.Contains(out, l) {
+		for i, f := range p.dots.Factors {
+			if f.Load() == l.u && p.dots.SumOf(i) {
 				out = append(out, l)
 			}
 		}
 	}
 	return out
-}
-
-func (p *arranger) factors() []nest.Factor {
-	if p.words == nil {
-		return nil
-	}
-	return p.dots.Factors[:]
 }
 
 // sumDirectives stages sums of factors where nothing is summed up twice; lanes go along the results, or along the steps.
@@ -122,7 +113,7 @@ func (p *arranger) sumDirectives(order []loop, stages map[*access]int, carried [
 		if p.dense(l, p.t.v) {
 			m.Vector = p.lane
 		} else {
-			p.sumLanes(&p.out, p.t.r, l)
+			p.sumFactor(&p.out, p.t.r, l)
 		}
 		if len(m.Axes) > 0 {
 			p.out = append(p.out, m)
@@ -130,8 +121,8 @@ func (p *arranger) sumDirectives(order []loop, stages map[*access]int, carried [
 	}
 }
 
-// sumLanes sums a factor up in lanes along the steps, if it lies densely along them.
-func (c *tiler) sumLanes(out *[]codegen.Directive, r *reduction, l *access) {
+// sumFactor sums a factor up in lanes along the steps, if it lies densely along them.
+func (c *tiler) sumFactor(out *[]codegen.Directive, r *reduction, l *access) {
 	last := r.ranges[len(r.ranges)-1]
 	if !c.dense(l, last) || l.gated {
 		return
@@ -146,12 +137,7 @@ func (c *tiler) sumLanes(out *[]codegen.Directive, r *reduction, l *access) {
 		n *= codegen.Extent(x)
 	}
 	name := l.name + nest.SumSuffix + "." + nest.Letters(joined)
-	block := min(4*c.width(), codegen.Pow2(n))
-	switch {
-	case n < c.width():
-	case block == n:
-		*out = append(*out, codegen.Directive{Verb: codegen.Vectors, Name: name})
-	default:
-		*out = append(*out, codegen.Directive{Verb: codegen.Split, Name: name, N: block, Tail: codegen.Peel}, codegen.Directive{Verb: codegen.Vectors, Name: name + ".1"})
+	if n >= c.width() {
+		sumInLanes(out, name, n, min(4*c.width(), codegen.Pow2(n)))
 	}
 }

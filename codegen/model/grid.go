@@ -68,15 +68,13 @@ func (g *gridder) first(spec *codegen.Spec, choices ...[]codegen.Directive) (out
 // gridder chooses directives for a Grid.
 type gridder struct {
 	chooser
-	sizes      gridSizes
-	directives []codegen.Directive
-	onThreads  map[*uop.UOp]bool
-	tiled      bool // each invocation computes several elements
+	sizes     gridSizes
+	onThreads map[*uop.UOp]bool
+	tiled     bool // each invocation computes several elements
 }
 
 // threads puts axes of the outputs on invocations.
 func (g *gridder) threads() []codegen.Directive {
-	var names []string
 	shared := g.sharedAxes()
 	g.onThreads = shared
 	words, whole := g.words(), map[*uop.UOp]int{}
@@ -91,29 +89,26 @@ func (g *gridder) threads() []codegen.Directive {
 		}
 	}
 	if words > 1 {
-		return g.wordAxes(words, shared)
+		return g.wordAxes(words)
 	}
-	for _, a := range g.g.Axes {
-		if shared[a.Range] {
-			names = append(names, a.Name)
-			g.directives = append(g.directives, codegen.Directive{Verb: codegen.Threads, Name: a.Name})
-		}
-	}
-	return append(g.directives, g.outermost(names)...)
+	return g.invocations(func(a *uop.UOp) bool { return shared[a] })
 }
 
-// outermost orders the nest so that these axes come first.
-func (g *gridder) outermost(names []string) []codegen.Directive {
-	order := slices.Clone(names)
+// invocations makes each iteration of some axes an invocation; the others lie inside.
+func (g *gridder) invocations(of func(a *uop.UOp) bool) []codegen.Directive {
+	var names, others []string
 	for _, a := range g.g.Axes {
-		if !slices.Contains(names, a.Name) {
-			order = append(order, a.Name)
+		if of(a.Range) {
+			names = append(names, a.Name)
+		} else {
+			others = append(others, a.Name)
 		}
 	}
-	if len(names) == 0 || len(order) == len(names) {
-		return nil
+	directives := each(codegen.Threads, names)
+	if len(names) > 0 && len(others) > 0 {
+		directives = append(directives, codegen.Directive{Verb: codegen.Order, Axes: append(names, others...)})
 	}
-	return []codegen.Directive{{Verb: codegen.Order, Axes: order}}
+	return directives
 }
 
 // enoughThreads keep a processor of any kind busy.
@@ -125,8 +120,7 @@ func (g *gridder) sharedAxes() map[*uop.UOp]bool {
 	out := map[*uop.UOp]bool{}
 	all := affine.RangeSet{}
 	for _, a := range g.g.Axes {
-		if g.apart(a.Range) {
-			out[a.Range] = true
+		if out[a.Range] = g.apart(a.Range); out[a.Range] {
 			all = all.With(g.Facts.RangeID(a.Range))
 		}
 	}
@@ -194,11 +188,11 @@ func (g *gridder) rowMajor() (axes []*nest.Axis, ok bool) {
 // wordAxes gives each word of the outputs to one invocation: the innermost axis is cut by the number of elements
 // in a word, all axes being fused before where that does not divide. Where the outputs are not written in order,
 // one invocation does all.
-func (g *gridder) wordAxes(words int, shared map[*uop.UOp]bool) []codegen.Directive {
+func (g *gridder) wordAxes(words int) (directives []codegen.Directive) {
 	axes, ok := g.rowMajor()
 	if !ok {
 		g.onThreads = nil
-		return g.outermost(nil)
+		return nil
 	}
 	last := axes[len(axes)-1]
 	name, n := last.Name, codegen.Extent(last.Range)
@@ -208,7 +202,7 @@ func (g *gridder) wordAxes(words int, shared map[*uop.UOp]bool) []codegen.Direct
 		for _, a := range axes {
 			all = append(all, a.Range)
 		}
-		name, n = g.fused(&g.directives, all)
+		name, n = g.fused(&directives, all)
 	} else {
 		for _, a := range axes[:len(axes)-1] {
 			names = append(names, a.Name)
@@ -216,19 +210,16 @@ func (g *gridder) wordAxes(words int, shared map[*uop.UOp]bool) []codegen.Direct
 	}
 	order := append(slices.Clone(names), name)
 	if n > words {
-		g.directives = append(g.directives, codegen.Directive{Verb: codegen.Split, Name: name, N: words, Tail: rest(n, words, codegen.Peel)})
+		directives = append(directives, codegen.Directive{Verb: codegen.Split, Name: name, N: words, Tail: rest(n, words, codegen.Peel)})
 		names = append(names, name+".0")
 		order = append(names, name+".1")
 		name += ".1"
 	}
-	for _, t := range names {
-		g.directives = append(g.directives, codegen.Directive{Verb: codegen.Threads, Name: t})
-	}
-	g.directives = append(g.directives, codegen.Directive{Verb: codegen.Tiles, Name: name})
+	directives = append(directives, append(each(codegen.Threads, names), codegen.Directive{Verb: codegen.Tiles, Name: name})...)
 	if len(order) > 1 {
-		g.directives = append(g.directives, codegen.Directive{Verb: codegen.Order, Axes: order})
+		directives = append(directives, codegen.Directive{Verb: codegen.Order, Axes: order})
 	}
-	return g.directives
+	return directives
 }
 
 // unroll cuts reductions where an invocation would need more iterations than it is allowed, so that several are

@@ -34,11 +34,10 @@ func (g *gridder) special() (out [][]codegen.Directive) {
 // fused makes one axis of several, and gives its name and extent.
 func (g *gridder) fused(directives *[]codegen.Directive, ranges []*uop.UOp) (name string, n int) {
 	var names []string
-	n = 1
 	for _, r := range ranges {
-		names, n = append(names, g.name(r)), n*codegen.Extent(r)
+		names = append(names, g.name(r))
 	}
-	return fuse(directives, names), n
+	return fuse(directives, names), g.count(g.Facts.Set(ranges...))
 }
 
 // side is one of the two directions of a block.
@@ -123,12 +122,13 @@ func (g *gridder) depthOf(rows, cols *side, r *reduction) int {
 
 // groups is how many blocks there are.
 func (g *gridder) groups(rows, cols *side) int {
-	all := 1
+	n := codegen.CeilDiv(rows.n, rows.block) * codegen.CeilDiv(cols.n, cols.block)
 	for _, a := range g.g.Axes {
-		all *= codegen.Extent(a.Range)
+		if x := g.Facts.Set(a.Range); x.Disjoint(rows.set) && x.Disjoint(cols.set) {
+			n *= codegen.Extent(a.Range)
+		}
 	}
-	n := func(s *side) int { return (s.n + s.block - 1) / s.block }
-	return all / (rows.n * cols.n) * n(rows) * n(cols)
+	return n
 }
 
 // cutSum takes the loops of a sum apart: the terms that are kept at a time, which run along a range, and the loop around them. Of several loops,
@@ -159,13 +159,8 @@ func (g *gridder) cutSum(directives *[]codegen.Directive, r *reduction, depth in
 
 // kinds puts axes where they run, and orders the nest so.
 func (g *gridder) kinds(directives []codegen.Directive, grid, lanes, rest []string) []codegen.Directive {
-	for _, name := range grid {
-		directives = append(directives, codegen.Directive{Verb: codegen.Grids, Name: name})
-	}
-	for _, name := range lanes {
-		directives = append(directives, codegen.Directive{Verb: codegen.Lanes, Name: name})
-	}
-	return append(directives, codegen.Directive{Verb: codegen.Order, Axes: slices.Concat(grid, lanes, rest)})
+	return slices.Concat(directives, each(codegen.Grids, grid), each(codegen.Lanes, lanes),
+		[]codegen.Directive{{Verb: codegen.Order, Axes: slices.Concat(grid, lanes, rest)}})
 }
 
 // sides are the axes of the output that one load of a sum depends on and another does not, and the other way round.

@@ -35,9 +35,9 @@ func (g *gridder) tileFactors(shared map[*uop.UOp]bool, whole map[*uop.UOp]int) 
 	tile := maps.Clone(whole)
 	most := g.registers()
 	threads := 1
-	for r, ok := range shared {
-		if ok {
-			threads *= codegen.Extent(r)
+	for _, a := range g.g.Axes {
+		if shared[a.Range] {
+			threads *= codegen.Extent(a.Range)
 		}
 	}
 	now := g.tileCost(pieces, tile)
@@ -53,12 +53,8 @@ func (g *gridder) tileFactors(shared map[*uop.UOp]bool, whole map[*uop.UOp]int) 
 				if w := whole[a.Range]; w > 0 && (f%w != 0 || codegen.Extent(a.Range)%f != 0) {
 					continue
 				}
-				n := 1
 				tile[a.Range] = f
-				for _, x := range tile {
-					n *= max(1, x)
-				}
-				if c := g.tileCost(pieces, tile); c < cost && instances(g.Facts, results, tile) <= most && instances(g.Facts, pieces, tile) <= maxTileNodes && threads/n >= g.sizes.least {
+				if c := g.tileCost(pieces, tile); c < cost && g.instances(results, tile) <= most && g.instances(pieces, tile) <= maxTileNodes && threads/tileSize(tile) >= g.sizes.least {
 					best, factor, cost = a.Range, f, c
 				}
 			}
@@ -69,11 +65,7 @@ func (g *gridder) tileFactors(shared map[*uop.UOp]bool, whole map[*uop.UOp]int) 
 		}
 		tile[best], now = factor, cost
 	}
-	for r, f := range tile {
-		if f <= 1 {
-			delete(tile, r)
-		}
-	}
+	maps.DeleteFunc(tile, func(_ *uop.UOp, f int) bool { return f <= 1 })
 	return tile
 }
 
@@ -127,9 +119,7 @@ func (g *gridder) pieces() (out, results []piece) {
 func (g *gridder) piecesOf(r *reduction, times float64, out *[]piece) {
 	times *= float64(g.count(g.Facts.Set(r.ranges...)))
 	body, _ := codegen.ReduceParts(r.u)
-	seen := map[*uop.UOp]bool{}
-	uop.Walk(body, func(u *uop.UOp) bool { return seen[u] || u.Op() == uop.Reduce }, func(u *uop.UOp) {
-		seen[u] = true
+	uop.Walk(body, func(u *uop.UOp) bool { return u.Op() == uop.Reduce }, func(u *uop.UOp) {
 		w := codegen.Weight(u)
 		if u.Op() == uop.Load {
 			if w = loadCost; g.Target.CPUBacked {
@@ -147,71 +137,56 @@ func (g *gridder) piecesOf(r *reduction, times float64, out *[]piece) {
 }
 
 // tileCost is what one element costs.
-func (g *gridder) tileCost(pieces []piece, tile map[*uop.UOp]int) float64 {
-	sum, n := 0.0, 1.0
-	for _, f := range tile {
-		n *= float64(max(1, f))
-	}
+func (g *gridder) tileCost(pieces []piece, tile map[*uop.UOp]int) (cost float64) {
 	for _, p := range pieces {
-		w := p.weight
-		for r, f := range tile {
-			if f > 1 && p.free.Has(g.Facts.RangeID(r)) {
-				w *= float64(f)
-			}
-		}
-		sum += w
+		cost += p.weight * float64(g.instances([]piece{p}, tile))
 	}
-	return sum / n
+	return cost / float64(tileSize(tile))
+}
+
+// tileSize is how many elements a tile has.
+func tileSize(tile map[*uop.UOp]int) int {
+	n := 1
+	for _, f := range tile {
+		n *= max(1, f)
+	}
+	return n
 }
 
 // instances is how many copies of some pieces a tile has.
-func instances(f *affine.Facts, pieces []piece, tile map[*uop.UOp]int) int {
-	sum := 0
+func (g *gridder) instances(pieces []piece, tile map[*uop.UOp]int) (all int) {
 	for _, p := range pieces {
 		n := 1
-		for r, k := range tile {
-			if k > 1 && p.free.Has(f.RangeID(r)) {
-				n *= k
+		for r, f := range tile {
+			if p.free.Has(g.Facts.RangeID(r)) {
+				n *= max(1, f)
 			}
 		}
-		sum += n
+		all += n
 	}
-	return sum
+	return all
 }
 
 // tileAxes gives the directives for a tile: each axis is cut, the outer parts are invocations, the inner ones registers.
-func (g *gridder) tileAxes(shared map[*uop.UOp]bool, tile map[*uop.UOp]int) []codegen.Directive {
-	var outer, inner []string
+func (g *gridder) tileAxes(shared map[*uop.UOp]bool, tile map[*uop.UOp]int) (directives []codegen.Directive) {
+	var outer, inner, others []string
 	for _, a := range g.g.Axes {
-		f := tile[a.Range]
-		switch {
+		switch f := tile[a.Range]; {
 		case !shared[a.Range]:
-			continue
+			others = append(others, a.Name)
 		case f <= 1:
 			outer = append(outer, a.Name)
-			continue
+		default:
+			o, i := g.cut(&directives, a.Name, codegen.Extent(a.Range), f)
+			if o != "" {
+				outer = append(outer, o)
+			}
+			inner = append(inner, i)
 		}
-		o, i := g.cut(&g.directives, a.Name, codegen.Extent(a.Range), f)
-		if o != "" {
-			outer = append(outer, o)
-		}
-		inner = append(inner, i)
-	}
-	for _, name := range outer {
-		g.directives = append(g.directives, codegen.Directive{Verb: codegen.Threads, Name: name})
-	}
-	for _, name := range inner {
-		g.directives = append(g.directives, codegen.Directive{Verb: codegen.Tiles, Name: name})
 	}
 	g.tiled = true
-	order := append(outer, inner...)
-	for _, a := range g.g.Axes {
-		if !shared[a.Range] {
-			order = append(order, a.Name)
-		}
-	}
-	g.directives = append(g.directives, codegen.Directive{Verb: codegen.Order, Axes: order})
-	return g.directives
+	return slices.Concat(directives, each(codegen.Threads, outer), each(codegen.Tiles, inner),
+		[]codegen.Directive{{Verb: codegen.Order, Axes: slices.Concat(outer, inner, others)}})
 }
 
 // shortLoop is a number of iterations after which entering and leaving a loop costs a software adapter little.

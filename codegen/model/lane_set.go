@@ -21,28 +21,35 @@ type laneSet struct {
 func (c *view) laneSet(lanes *uop.UOp) *laneSet {
 	l := &laneSet{view: c, w: map[int]float64{}}
 	if lanes != nil {
-		l.add(lanes, codegen.Pow2(codegen.Extent(lanes)))
+		n := codegen.Extent(lanes)
+		if !c.anyLength() {
+			n = codegen.Pow2(n)
+		}
+		l.add(lanes, n)
 	}
 	for _, r := range c.reds {
-		if lanes != nil && r.free.Has(c.Facts.RangeID(lanes)) || c.nested(r) {
-			continue
-		}
-		if x := c.laneAxis(r); x != nil {
-			if n := c.reducedAtOnce(codegen.Extent(x)); n > 1 || c.anyLength() {
-				l.add(x, n)
-			}
+		if x, n := c.sumLanes(r, lanes); n > 1 {
+			l.add(x, n)
 		}
 	}
 	return l
+}
+
+// sumLanes is the axis along which a reduction goes in lanes, and in how many at once: 1 where it lies inside of those of the outputs, or gains nothing.
+func (c *view) sumLanes(r *reduction, lanes *uop.UOp) (axis *uop.UOp, n int) {
+	if lanes != nil && r.free.Has(c.Facts.RangeID(lanes)) || c.nested(r) {
+		return nil, 1
+	}
+	if axis = c.laneAxis(r); axis == nil {
+		return nil, 1
+	}
+	return axis, c.reducedAtOnce(codegen.Extent(axis))
 }
 
 func (l *laneSet) add(r *uop.UOp, n int) {
 	id := l.Facts.RangeID(r)
 	l.vector = l.vector.With(id)
 	l.w[id] = float64(min(l.width(), n))
-	if l.anyLength() {
-		l.w[id] = float64(min(l.width(), codegen.Extent(r)))
-	}
 }
 
 // by is how many evaluations of something over these ranges are one instruction.
@@ -99,31 +106,25 @@ func mergedAtOnce(r *reduction) bool {
 	return false
 }
 
-// access is the cost of loads or stores, done once for each of the ranges.
-func (l *laneSet) access(a *access, free affine.RangeSet) float64 {
-	n, f := float64(l.count(free)), l.by(free)
-	gather, anywhere := false, false
-	free.And(l.vector).Each(func(i int) {
+// access is the cost of loads or stores.
+func (l *laneSet) access(a *access) float64 {
+	n, f := float64(l.count(a.over)), l.by(a.over)
+	gather, anywhere, near := false, false, 0 // near: how many vectors hold the lanes of one
+	a.over.And(l.vector).Each(func(i int) {
 		s, ok := l.stride(a, l.Facts.Ranges[i])
-		gather, anywhere = gather || !ok || s != 1 && s != 0, anywhere || !ok
+		gather, anywhere, near = gather || !ok || s != 1 && s != 0, anywhere || !ok, max(near, codegen.Abs(s))
 	})
-	near, lanes := 0, false // how many vectors hold the lanes of one
-	free.And(l.vector).Each(func(i int) {
-		s, _ := l.stride(a, l.Facts.Ranges[i])
-		near, lanes = max(near, codegen.Abs(s)), true
-	})
-	if l.Target.Turns && a.u != nil && lanes && !anywhere && gather && near > 0 && float64(near) <= f/2 {
-		return n * 2 * float64(near) / f
-	}
 	gated := a.gated && !l.Facts.FreeRanges(a.u.At(1)).Disjoint(l.vector)
 	switch {
-	case anywhere && gated && !l.anyLength(): // lane by lane, each with its place and its condition
+	case l.Target.Turns && a.u != nil && gather && !anywhere && float64(near) <= f/2:
+		return n * 2 * float64(near) / f
+	case anywhere && gated: // lane by lane, each with its place and its condition
 		return n * 6
-	case anywhere && !l.anyLength():
+	case anywhere:
 		return n * 2.5
-	case gather && !l.anyLength() && f > cacheWays/2 && l.oneSet(a, near):
+	case gather && f > cacheWays/2 && l.oneSet(a, near):
 		return n * 6
-	case gather && !l.anyLength():
+	case gather:
 		if turned := l.turning(a, near); turned > 0 && !gated {
 			return n * min(turned, 1.5)
 		}
@@ -161,6 +162,9 @@ func (c *view) laneAxis(r *reduction) *uop.UOp {
 
 // reducedAtOnce is how many of n neighbours are reduced in lanes, 1 where that takes as many steps as one by one.
 func (c *view) reducedAtOnce(n int) int {
+	if c.anyLength() {
+		return n
+	}
 	best, least := 1, float64(n)
 	for l := 4 * c.width(); l >= 2; l /= 2 {
 		if l > n {
@@ -184,7 +188,7 @@ const foldSteps = 4
 // restSteps is how many steps the rest of a peeled reduction takes, and whether it is done in lanes. One by one, each waits for the one before.
 func (c *view) restSteps(n int) (steps float64, lanes bool) {
 	single := 2 * float64(n)
-	if n < 2 || c.anyLength() {
+	if n < 2 {
 		return single, false
 	}
 	w := c.width()
@@ -212,11 +216,8 @@ func (l *laneSet) cost() float64 {
 			cost += l.folding(r) * float64(l.count(r.free))
 		}
 	}
-	for _, a := range l.loads {
-		cost += l.access(a, a.free)
-	}
-	for i, a := range l.outs {
-		cost += l.access(a, l.Facts.Set(l.Kernel.Outs[l.g.Outs[i]].Axes...))
+	for _, a := range slices.Concat(l.loads, l.outs) {
+		cost += l.access(a)
 	}
 	return cost
 }

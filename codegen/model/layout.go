@@ -32,6 +32,12 @@ type loop struct {
 	also  *uop.UOp // the range of a second loop fused into it
 }
 
+// cutLoop splits a loop into an outer one and one of n iterations.
+func (p *arranger) cutLoop(l loop, n int, tail codegen.Tail) (outer, inner loop) {
+	p.out = append(p.out, codegen.Directive{Verb: codegen.Split, Name: l.name, N: n, Tail: tail})
+	return loop{l.name + ".0", codegen.CeilDiv(l.n, n), l.r, l.block * n, nil}, loop{l.name + ".1", n, l.r, l.block, nil}
+}
+
 func (p *arranger) directives() []codegen.Directive {
 	t := p.t
 	for _, a := range p.g.Axes {
@@ -70,13 +76,11 @@ func (p *arranger) directives() []codegen.Directive {
 	return p.out
 }
 
-func names(loops []loop) (order []string, sizes map[string]int) {
-	sizes = map[string]int{}
+func names(loops []loop) (order []string) {
 	for _, l := range loops {
 		order = append(order, l.name)
-		sizes[l.name] = l.n
 	}
-	return order, sizes
+	return order
 }
 
 // choosePacks decides which operands are staged.
@@ -127,11 +131,7 @@ func (c *view) boxable(l *access) bool {
 	if !l.plain {
 		return false
 	}
-	ok := true
-	uop.Walk([]*uop.UOp{l.u.At(1)}, func(*uop.UOp) bool { return false }, func(u *uop.UOp) {
-		ok = ok && u.Op() != uop.Load && u.Op() != uop.Reduce
-	})
-	return ok
+	return !slices.ContainsFunc(uop.Topo(l.u.At(1)), func(u *uop.UOp) bool { return u.Op() == uop.Load || u.Op() == uop.Reduce })
 }
 
 // boxBytes is the size of a load's box where some loops are open.
@@ -218,33 +218,22 @@ func (p *arranger) arrange() {
 		for _, l := range p.boxes {
 			stages[l] = len(order)
 		}
-	}
-	if len(p.boxes) == 0 {
-		fits := !slices.ContainsFunc(p.packs, func(l *access) bool { return p.packBytes(l, order) > budget })
-		if !fits {
-			take(&order, &rest, func(l loop) bool {
-				return slices.ContainsFunc(p.packs, func(a *access) bool { return p.depends(a, l.r) })
-			})
-			if len(carried) == 0 {
+		outside := len(order)
+		if take(&order, &rest, p.packed); outside == len(carried) { // each call of threads does what lies outside of their loop: a panel is packed inside
+			outside = len(order)
+		}
+		for _, l := range p.packs {
+			stages[l] = p.packLevel(l, order[:outside])
+		}
+	} else {
+		if slices.ContainsFunc(p.packs, func(l *access) bool { return p.packBytes(l, order) > budget }) {
+			if take(&order, &rest, p.packed); len(carried) == 0 {
 				order = p.groupLanes(order, &rest, budget)
 			}
 		}
 		order = append(order, carried...)
 		for _, l := range p.packs {
 			stages[l] = len(order)
-		}
-	} else {
-		outer := len(order)
-		for _, l := range p.packs {
-			stages[l] = p.packLevel(l, order)
-		}
-		take(&order, &rest, func(l loop) bool {
-			return slices.ContainsFunc(p.packs, func(a *access) bool { return p.depends(a, l.r) })
-		})
-		if outer == len(carried) { // each call of threads does what lies outside of their loop: a panel is packed inside
-			for _, l := range p.packs {
-				stages[l] = p.packLevel(l, order)
-			}
 		}
 	}
 	if len(staged) == 0 {
@@ -297,6 +286,11 @@ func (p *arranger) lanesFirst(order, rest []loop) (moved, left []loop) {
 	return append(moved, order...), left
 }
 
+// packed says that a packed operand depends on a loop.
+func (p *arranger) packed(l loop) bool {
+	return slices.ContainsFunc(p.packs, func(a *access) bool { return p.depends(a, l.r) })
+}
+
 // batch says that nothing else than one operand's own axes are these: blocks of the result along r share nothing.
 func (p *arranger) batch(r *uop.UOp) bool { return p.allDepend(p.t.r.loads, r) }
 
@@ -326,20 +320,18 @@ func (p *arranger) blockAxis(rest *[]loop, i int, box *access, order []loop, bud
 			best = b
 		}
 	}
-	if best == 1 {
-		return
+	if best > 1 {
+		outer, inner := p.cutLoop(l, best, codegen.Exact)
+		*rest = slices.Replace(*rest, i, i+1, outer, inner)
 	}
-	p.out = append(p.out, codegen.Directive{Verb: codegen.Split, Name: l.name, N: best})
-	*rest = slices.Replace(*rest, i, i+1, loop{l.name + ".0", l.n / best, l.r, best, nil}, loop{l.name + ".1", best, l.r, 1, nil})
 }
 
 // carryLoops are the loops of the reduction that must lie outside for a panel to fit the cache.
 func (p *arranger) carryLoops(order, rest []loop) (out []loop) {
 	open := slices.Clone(order)
-	for _, l := range rest { // panels are staged where their own loops are open
-		if slices.ContainsFunc(p.packs, func(a *access) bool { return p.depends(a, l.r) }) && len(p.boxes) == 0 {
-			open = append(open, l)
-		}
+	if len(p.boxes) == 0 { // panels are staged where their own loops are open
+		rest = slices.Clone(rest)
+		take(&open, &rest, p.packed)
 	}
 	large := func() bool {
 		bytes := 0
@@ -365,8 +357,7 @@ func (p *arranger) carryLoops(order, rest []loop) (out []loop) {
 				n, tail = divisor(l.n, max(1, keep)), codegen.Exact
 			}
 			if n > 1 {
-				p.out = append(p.out, codegen.Directive{Verb: codegen.Split, Name: l.name, N: n, Tail: tail})
-				l = loop{l.name + ".0", codegen.CeilDiv(l.n, n), x, n, nil}
+				l, _ = p.cutLoop(l, n, tail)
 			}
 		}
 		out = append(out, l)
@@ -377,17 +368,11 @@ func (p *arranger) carryLoops(order, rest []loop) (out []loop) {
 
 // finish writes threads, order, stages and carries.
 func (p *arranger) finish(order []loop, stages map[*access]int, carried []loop) {
-	if p.Target.Threads && p.Threaded(p.g) && p.t.r.work > threadWork {
+	if p.Threaded(p.g) && p.t.r.work > threadWork {
 		order = p.share(order, stages, carried)
 	}
-	all, _ := names(order)
-	p.out = append(p.out, codegen.Directive{Verb: codegen.Order, Axes: append(append(all, p.inner...), p.lane)})
-	at := func(level int) string {
-		if level == 0 {
-			return codegen.Root
-		}
-		return order[level-1].name
-	}
+	p.out = append(p.out, codegen.Directive{Verb: codegen.Order, Axes: slices.Concat(names(order), p.inner, []string{p.lane})})
+	at := func(level int) string { return innermost(names(order[:level])) }
 	for _, l := range p.boxes {
 		p.out = append(p.out, codegen.Directive{Verb: codegen.Stage, Name: l.staged(), At: at(stages[l]), Box: true})
 	}
@@ -437,11 +422,9 @@ func (p *arranger) panel(l *access, order []loop, level int) (out []string) {
 	}
 	for _, a := range p.g.Axes {
 		if n := p.t.size(a.Range); n > 1 && p.depends(l, a.Range) {
-			name := a.Name
-			if n < codegen.Extent(a.Range) {
-				name += ".1"
+			if out = append(out, a.Name); n < codegen.Extent(a.Range) {
+				out[len(out)-1] += ".1"
 			}
-			out = append(out, name)
 		}
 	}
 	if !p.depends(l, p.t.v) {

@@ -34,6 +34,9 @@ type matrixShape struct {
 
 // matrixShape finds it, or nil where the nest is none.
 func (c *tiler) matrixShape() *matrixShape {
+	if c.Target.Matrix == nil {
+		return nil
+	}
 	r := c.reused()
 	if r == nil || len(c.reds) != 1 || len(r.ranges) != 1 || c.Owners(r.ranges[0]) != 1 {
 		return nil
@@ -135,23 +138,17 @@ func (p *matrixArranger) arrange(rows, row, panels, lane string, n, blocks, grou
 		order = append(order, outer)
 		rows = inner
 	}
-	if len(order) > 0 && c.Target.Threads && c.Threaded(c.g) && s.r.work > threadWork {
+	if len(order) > 0 && c.Threaded(c.g) && s.r.work > threadWork {
 		order = []string{thread(&p.out, order)}
 	}
-	far := codegen.Root
-	if len(order) > 0 {
-		far = order[len(order)-1]
-	}
-	near := far
+	far := innermost(order)
 	if rows != "" {
 		order = append(order, rows)
-		near = rows
 	}
-	at := near
-	if panels != "" {
-		at = panels
-	}
-	order = append(append(order, inside...), row, lane)
+	near := innermost(order)
+	order = append(order, inside...)
+	at := innermost(order)
+	order = append(order, row, lane)
 	p.out = append(p.out, codegen.Directive{Verb: codegen.Vectors, Name: lane}, codegen.Directive{Verb: codegen.Order, Axes: order})
 	steps := c.name(s.x)
 	p.sum(s.b, far, append(slices.Clone(inside), lane), lane)
@@ -181,7 +178,7 @@ func (p *matrixArranger) sum(l *access, at string, layout []string, across strin
 	}
 	m := codegen.Directive{Verb: codegen.Stage, Name: l.name + nest.SumSuffix, At: at, Axes: layout}
 	if p.c.dense(l, p.s.x) {
-		p.c.sumLanes(&p.out, p.s.r, l)
+		p.c.sumFactor(&p.out, p.s.r, l)
 	} else {
 		m.Vector = across
 	}

@@ -160,10 +160,7 @@ func (c *tiler) reordering(may []*access) (best *arranger, least float64) {
 // sharedLines is what the lines take that each step brings from the second cache of operands that all lanes share, in cycles: where they lie
 // apart along the reduction and the first one does not hold what a block of results needs of them.
 func (p *arranger) sharedLines() (cost float64) {
-	block := p.t.lanes * p.t.u
-	for _, n := range p.t.n {
-		block *= n
-	}
+	block := p.t.lanes * p.t.u * p.t.held(every)
 	for _, l := range p.t.r.loads {
 		if p.depends(l, p.t.v) || l.gated || !l.plain {
 			continue

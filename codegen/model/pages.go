@@ -62,11 +62,9 @@ func (p *arranger) apart() *access {
 // for a block of steps, and threads take blocks of results. It says whether it did.
 func (p *arranger) blocked() bool {
 	l := p.apart()
-	return l != nil && p.block(l)
-}
-
-// block arranges them for that operand.
-func (p *arranger) block(l *access) bool {
+	if l == nil {
+		return false
+	}
 	x := p.t.r.ranges[0]
 	var batch []loop
 	var rows, columns *loop
@@ -100,23 +98,23 @@ func (p *arranger) block(l *access) bool {
 	if blocks() < leastBlocks {
 		high, width = p.smallBlocks(times, rows.n, columns.n, min(width, columns.n), near)
 	}
-	co, ci := p.blockLoop(columns, width)
-	ro, ri := p.blockLoop(rows, high)
+	even := func(l *loop, n int) (outer, inner loop) {
+		n = codegen.CeilDiv(l.n, codegen.CeilDiv(l.n, n))
+		return p.cutLoop(*l, n, rest(l.n, n, codegen.Shift))
+	}
+	co, column := even(columns, width)
+	ro, row := even(rows, high)
+	ci, ri := column.name, row.name
 	name := p.name(x)
 	p.out = append(p.out, codegen.Directive{Verb: codegen.Split, Name: name, N: steps, Tail: codegen.Guard})
-	all, _ := names(append(batch, co, ro))
-	if p.Target.Threads {
-		all = []string{thread(&p.out, all)}
-	}
-	tile := p.inner[0]
+	all, tile := thread(&p.out, names(append(batch, co, ro))), p.inner[0]
 	p.out = append(p.out,
-		codegen.Directive{Verb: codegen.Order, Axes: append(all, name+".0", ri, ci, tile, p.lane)},
+		codegen.Directive{Verb: codegen.Order, Axes: []string{all, name + ".0", ri, ci, tile, p.lane}},
 		codegen.Directive{Verb: codegen.Stage, Name: p.packs[0].staged(), At: name + ".0", Axes: []string{ci, name + ".1", p.lane}, Vector: p.lane})
 	if !near {
 		p.out = append(p.out, codegen.Directive{Verb: codegen.Stage, Name: l.staged(), At: ri, Axes: []string{name + ".1", tile}, Tile: tile})
 	}
-	p.out = append(p.out,
-		codegen.Directive{Verb: codegen.Carry, Name: p.t.r.name, Axes: []string{ri, ci, tile, p.lane}})
+	p.out = append(p.out, codegen.Directive{Verb: codegen.Carry, Name: p.t.r.name, Axes: []string{ri, ci, tile, p.lane}})
 	return true
 }
 
@@ -149,11 +147,4 @@ func (p *arranger) smallBlocks(times, rows, columns, most int, near bool) (high,
 		}
 	}
 	return high, width
-}
-
-// blockLoop splits a loop into an outer one and one of about n iterations.
-func (p *arranger) blockLoop(l *loop, n int) (outer loop, inner string) {
-	n = codegen.CeilDiv(l.n, codegen.CeilDiv(l.n, n))
-	p.out = append(p.out, codegen.Directive{Verb: codegen.Split, Name: l.name, N: n, Tail: rest(l.n, n, codegen.Shift)})
-	return loop{name: l.name + ".0", n: codegen.CeilDiv(l.n, n)}, l.name + ".1"
 }

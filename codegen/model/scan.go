@@ -103,19 +103,11 @@ func (c *runner) streams() int {
 // invocation: where they are not neighbours in a row, one does all.
 func (g *gridder) running() []codegen.Directive {
 	words := g.words()
-	var names []string
 	for _, a := range g.g.Axes {
-		if g.mayVector(a.Range) {
-			names = append(names, a.Name)
-			continue
-		}
-		if words > 1 && slices.ContainsFunc(g.outs, func(o *access) bool { return o.index.Coeff(a.Range) != 1 || codegen.Extent(a.Range)%words != 0 }) {
+		if words > 1 && !g.mayVector(a.Range) &&
+			slices.ContainsFunc(g.outs, func(o *access) bool { return o.index.Coeff(a.Range) != 1 || codegen.Extent(a.Range)%words != 0 }) {
 			return nil
 		}
 	}
-	var directives []codegen.Directive
-	for _, name := range names {
-		directives = append(directives, codegen.Directive{Verb: codegen.Threads, Name: name})
-	}
-	return append(directives, g.outermost(names)...)
+	return g.invocations(g.mayVector)
 }

@@ -17,28 +17,21 @@ func (p *arranger) share(order []loop, stages map[*access]int, carried []loop) [
 		enough = 8
 	}
 	for order[i].n < enough && i+1 < len(order) && !isIn(carried, order[i+1]) && p.mayFuse(order, stages, i) {
-		next := order[i+1]
+		next, inside := order[i+1], []loop{}
 		if c := codegen.CeilDiv(enough, order[i].n); next.n > 2*c && p.between(stages, i) { // a part of the next one is enough
 			block := codegen.CeilDiv(next.n, c)
 			if next.n%block != 0 && p.fixed {
 				break
 			}
-			p.out = append(p.out, codegen.Directive{Verb: codegen.Split, Name: next.name, N: block, Tail: rest(next.n, block, codegen.Shift)})
-			inside := loop{next.name + ".1", block, next.r, next.block, nil}
-			next = loop{next.name + ".0", codegen.CeilDiv(next.n, block), next.r, next.block * block, nil}
-			order = slices.Insert(slices.Clone(order), i+2, inside)
-			for l, n := range stages {
-				if n > i+1 {
-					stages[l] = n + 1
-				}
-			}
+			inside = append(inside, loop{})
+			next, inside[0] = p.cutLoop(next, block, rest(next.n, block, codegen.Shift))
 		}
 		p.out = append(p.out, codegen.Directive{Verb: codegen.Fuse, Axes: []string{order[i].name, next.name}})
 		fused := loop{order[i].name + "+" + next.name, order[i].n * next.n, order[i].r, order[i].block, next.r}
-		order = slices.Replace(slices.Clone(order), i, i+2, fused)
+		order = slices.Replace(slices.Clone(order), i, i+2, append([]loop{fused}, inside...)...)
 		for l, n := range stages {
 			if n > i+1 {
-				stages[l] = n - 1
+				stages[l] = n - 1 + len(inside)
 			}
 		}
 		if fused.n >= enough || len(carried) > 0 {

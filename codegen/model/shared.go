@@ -19,16 +19,12 @@ func (c *streamer) stageSharedSubexprs(directives []codegen.Directive, order []s
 	} else if slices.ContainsFunc(directives, func(m codegen.Directive) bool { return m.Verb == codegen.Split && m.Name == name }) {
 		return directives
 	}
-	at := codegen.Root
-	if len(order) > 0 {
-		at = order[len(order)-1]
-	}
 	for _, t := range c.SharedSubexprs {
 		if t.Axis != lanes || codegen.Extent(t.Range)*c.Values[t.Name].DType().Size() > c.Target.L1/2 {
 			continue
 		}
 		x := c.name(t.Range)
-		m := codegen.Directive{Verb: codegen.Stage, Name: t.Name, At: at, Axes: []string{x}, Vector: x}
+		m := codegen.Directive{Verb: codegen.Stage, Name: t.Name, At: innermost(order), Axes: []string{x}, Vector: x}
 		if slices.ContainsFunc(directives, func(m codegen.Directive) bool { return m.Verb == codegen.Split && m.Name == x }) {
 			m.Axes, m.Vector = []string{x + ".0", x + ".1"}, x+".1"
 		}

@@ -91,7 +91,7 @@ func (c *streamer) streamAlong(best *uop.UOp, cost float64) []codegen.Directive 
 		}
 		free++
 	}
-	if n := len(order) - 1; best == nil && free > n && n > 0 && c.count(c.Facts.Set(c.Kernel.Outs[c.g.Outs[0]].Axes...)) >= sizes[order[n]]*shareAxes/4 {
+	if n := len(order) - 1; best == nil && free > n && n > 0 && c.count(c.outs[0].over) >= sizes[order[n]]*shareAxes/4 {
 		free = n // what is one with others is divided at each element
 	}
 	serial := order
@@ -161,9 +161,8 @@ func (c *streamer) turns(lanes *uop.UOp) bool {
 // pastCaches says that outputs are so large, and that lanes write whole lines of the cache, which are then never written twice.
 func (c *streamer) pastCaches(lanes *uop.UOp) bool {
 	const line = 64
-	for i, a := range c.outs {
-		o := c.Kernel.Outs[c.g.Outs[i]]
-		if !c.dense(a, lanes) || c.count(c.Facts.Set(o.Axes...))*a.bytes < codegen.PastCaches {
+	for _, a := range c.outs {
+		if !c.dense(a, lanes) || c.count(a.over)*a.bytes < codegen.PastCaches {
 			return false
 		}
 		for _, x := range c.g.Axes {
@@ -216,7 +215,7 @@ func (c *streamer) streamLanes(r *uop.UOp) int {
 		return codegen.Pow2(n)
 	}
 	switch some, few := len(c.nodes) < someNodes, len(c.nodes) < fewNodes; {
-	case c.turned(r):
+	case c.acrossLines(r) != nil && c.turns(r): // blocks are turned in registers, which takes vectors of the machine's own length
 		return w
 	case few && n >= 4*w && slices.ContainsFunc(c.reds, func(red *reduction) bool { // accumulators hide the latency of an update
 		return red.free.Has(c.Facts.RangeID(r)) && red.work >= 8*n
@@ -231,8 +230,3 @@ func (c *streamer) streamLanes(r *uop.UOp) int {
 // A nest of fewer than fewNodes operations may do four vectors at a time, one of fewer than someNodes two: what it costs to go from one
 // to the next, and the loops of short sums, are then paid for so much less often.
 const fewNodes, someNodes = 60, 200
-
-// turned says that blocks of what is read are turned in registers, which takes vectors of the machine's own length.
-func (c *streamer) turned(lanes *uop.UOp) bool {
-	return c.acrossLines(lanes) != nil && c.turns(lanes)
-}

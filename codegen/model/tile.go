@@ -38,6 +38,19 @@ func (t *tiling) size(r *uop.UOp) int {
 	return 1
 }
 
+// held is how many instances there are along those axes that f accepts.
+func (t *tiling) held(f func(a *uop.UOp) bool) int {
+	n := 1
+	for i, a := range t.axes {
+		if f(a) {
+			n *= t.n[i]
+		}
+	}
+	return n
+}
+
+func every(*uop.UOp) bool { return true }
+
 // reused is the reduction in which most is computed from operands that are used more than once: some operand
 // does not depend on one axis of the results, another not on another one.
 func (c *view) reused() *reduction {
@@ -170,15 +183,10 @@ func (c *tiler) tileCost(t *tiling) float64 {
 	loads, far, apart, extra := 0.0, 0.0, 0.0, 0.0                              // far: cache lines that instances' operands lie in
 	lines, line := 0.0, cmp.Or(c.Target.LineCycles, lineCycles)                 // of lanes, from the second cache
 	for _, l := range t.r.loads {
-		n, rows := 1, 1
-		for i, a := range t.axes {
-			if c.depends(l, a) {
-				n *= t.n[i]
-				if s, _ := c.stride(l, a); codegen.Abs(s)*l.bytes > 32 {
-					rows *= t.n[i]
-				}
-			}
-		}
+		n, rows := t.held(c.along(l)), t.held(func(a *uop.UOp) bool {
+			s, _ := c.stride(l, a)
+			return c.depends(l, a) && codegen.Abs(s)*l.bytes > 32
+		})
 		if !c.depends(l, t.v) {
 			loads += float64(n)
 			if (l.wide != nil || l.factors != nil) && l.plain && !l.gated {
@@ -256,17 +264,10 @@ const unpackRegisters = 6
 func (c *tiler) unpacked(t *tiling) (ops float64) {
 	parts, _ := codegen.ReduceParts(t.r.u)
 	uop.Walk(parts, func(u *uop.UOp) bool { return u.Op() == uop.Reduce }, func(u *uop.UOp) {
-		n := float64(t.u)
-		free := c.Facts.FreeRanges(u)
-		if u == parts[0] && u.Op() == uop.Mul || !free.Has(c.Facts.RangeID(t.v)) {
-			return
+		over := func(a *uop.UOp) bool { return c.Facts.FreeRanges(u).Has(c.Facts.RangeID(a)) }
+		if over(t.v) && !(u == parts[0] && u.Op() == uop.Mul) {
+			ops += float64(t.u*t.held(over)) * codegen.Weight(u)
 		}
-		for i, a := range t.axes {
-			if free.Has(c.Facts.RangeID(a)) {
-				n *= float64(t.n[i])
-			}
-		}
-		ops += n * codegen.Weight(u)
 	})
 	return ops
 }
@@ -278,13 +279,7 @@ func (c *tiler) partLines(t *tiling) (cost float64) {
 		if !c.depends(l, t.v) || t.u*t.lanes*l.bytes >= codegen.CacheLine || c.reuse(t.r, l) > 1 {
 			continue
 		}
-		rows := 1
-		for i, a := range t.axes {
-			if c.depends(l, a) {
-				rows *= t.n[i]
-			}
-		}
-		cost += partLine * float64(rows-1)
+		cost += partLine * float64(t.held(c.along(l))-1)
 	}
 	return cost
 }
@@ -313,14 +308,9 @@ func (c *tiler) operands(t *tiling) int {
 	}
 	first, kept := t.axes[0], 1 // one passes
 	for _, l := range t.r.loads {
-		n := 1
+		n := t.held(func(a *uop.UOp) bool { return a != first && c.depends(l, a) })
 		if c.depends(l, t.v) {
-			n = t.u
-		}
-		for i, a := range t.axes[1:] {
-			if c.depends(l, a) {
-				n *= t.n[i+1]
-			}
+			n *= t.u
 		}
 		switch {
 		case !c.depends(l, first):
@@ -412,8 +402,8 @@ const crowdedCycles = 6
 // storeCost is what stores, and loads outside of the reduction, cost with these lanes.
 func (c *tiler) storeCost(t *tiling) float64 {
 	cost := 0.0
-	for i, a := range c.outs {
-		n := float64(c.count(c.Facts.Set(c.Kernel.Outs[c.g.Outs[i]].Axes...)))
+	for _, a := range c.outs {
+		n := float64(c.count(a.over))
 		switch s, ok := c.stride(a, t.v); {
 		case ok && s == 1:
 			cost += n / float64(t.lanes)
@@ -424,10 +414,7 @@ func (c *tiler) storeCost(t *tiling) float64 {
 		}
 	}
 	for _, l := range c.loads {
-		if slices.Contains(t.r.loads, l) || !c.depends(l, t.v) {
-			continue
-		}
-		if !c.dense(l, t.v) {
+		if !slices.Contains(t.r.loads, l) && c.depends(l, t.v) && !c.dense(l, t.v) {
 			cost += float64(c.count(l.free)) * 1.2
 		}
 	}

@@ -14,7 +14,6 @@ import (
 type view struct {
 	*nest.Kernel
 	g     *nest.Group
-	roots []*uop.UOp
 	nodes []*uop.UOp // operands first
 	loads []*access  // in the order of nodes
 	outs  []*access
@@ -34,7 +33,8 @@ type access struct {
 	name  string
 	u     *uop.UOp // nil for a store
 	index affine.Form
-	free  affine.RangeSet
+	free  affine.RangeSet // what it depends on
+	over  affine.RangeSet // it is done for each of
 	bytes int
 	gated bool
 	plain bool     // the index is affine in ranges
@@ -63,15 +63,11 @@ type reduction struct {
 // look collects what the nest reads, writes and reduces.
 func (c *view) look() {
 	inputs := map[int]bool{}
+	var outs []codegen.Out
 	for _, i := range c.g.Outs {
-		o := c.Kernel.Outs[i]
-		c.roots = append(c.roots, o.Value)
-		if o.Gate != nil {
-			c.roots = append(c.roots, o.Gate)
-		}
-		c.roots = append(c.roots, o.Index...)
+		outs = append(outs, c.Kernel.Outs[i])
 	}
-	c.nodes = uop.Topo(c.roots...)
+	c.nodes = uop.Topo(codegen.RootsOf(outs)...)
 	names := map[*uop.UOp]string{}
 	for n, v := range c.Values {
 		if old, ok := names[v]; !ok || n < old {
@@ -107,9 +103,12 @@ func (c *view) look() {
 			}
 		})
 	}
-	for _, i := range c.g.Outs {
-		o := c.Kernel.Outs[i]
+	for _, a := range c.loads {
+		a.over = a.free
+	}
+	for _, o := range outs {
 		a := c.access(o.Param, o.Index)
+		a.over = c.Facts.Set(o.Axes...)
 		c.outs = append(c.outs, a)
 		c.fixed = c.fixed || o.Merge != nil || inputs[o.Param]
 	}
@@ -203,6 +202,11 @@ func (c *view) findStride(a *access, r *uop.UOp) (n int, ok bool) {
 
 func (c *view) depends(a *access, r *uop.UOp) bool { return a.free.Has(c.Facts.RangeID(r)) }
 
+// along is depends for one access.
+func (c *view) along(a *access) func(r *uop.UOp) bool {
+	return func(r *uop.UOp) bool { return c.depends(a, r) }
+}
+
 // alone are the axes of the results that one operand depends on and another does not.
 func (c *view) alone(a, other *access) []*nest.Axis {
 	return slices.DeleteFunc(slices.Clone(c.g.Axes), func(x *nest.Axis) bool { return !c.depends(a, x.Range) || c.depends(other, x.Range) })
@@ -258,37 +262,24 @@ func (c *view) within(r *reduction) (out []*reduction) {
 // mayVector says whether every element along r is written by one lane, in any order. Stores at places that come from data take a machine's
 // vectors apart, so they get none.
 func (c *view) mayVector(r *uop.UOp) bool {
-	if c.Runs(r) {
-		return false
-	}
-	for i, a := range c.outs {
-		o := c.Kernel.Outs[c.g.Outs[i]]
-		if s, ok := c.stride(a, r); (!ok || s == 0) && !(o.Once && c.Target.VectorLen(codegen.Widest) <= 1) {
-			return false
-		}
-		if o.Merge != nil && !c.Kernel.Owns(o, r) {
-			return false
-		}
-	}
-	return true
+	return c.ownPlaces(r, func(o codegen.Out) bool { return o.Once && c.Target.VectorLen(codegen.Widest) <= 1 })
 }
 
 // apart says whether what different threads do along r does not meet: as for lanes, or because a merged output has other elements for each r,
 // wherever else they lie.
 func (c *view) apart(r *uop.UOp) bool {
-	if c.Runs(r) {
-		return false
-	}
+	return c.ownPlaces(r, func(o codegen.Out) bool { return o.Once || o.Merge != nil })
+}
+
+// ownPlaces says that each iteration of r writes elements of its own, a steady way apart unless an output may lie anywhere.
+func (c *view) ownPlaces(r *uop.UOp, anywhere func(o codegen.Out) bool) bool {
 	for i, a := range c.outs {
-		if o := c.Kernel.Outs[c.g.Outs[i]]; o.Merge != nil {
-			if !c.Kernel.Owns(o, r) {
-				return false
-			}
-		} else if s, ok := c.stride(a, r); !o.Once && (!ok || s == 0) {
+		o := c.Kernel.Outs[c.g.Outs[i]]
+		if s, ok := c.stride(a, r); (!ok || s == 0) && !anywhere(o) || o.Merge != nil && !c.Kernel.Owns(o, r) {
 			return false
 		}
 	}
-	return true
+	return !c.Runs(r)
 }
 
 // axisOf is the axis of outputs of which a loop is all or the outer part.

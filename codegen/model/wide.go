@@ -32,10 +32,7 @@ func (c *view) findWide() {
 
 // held is how many bytes a staged element of an operand takes.
 func (a *access) held() int {
-	if a.wide != nil {
-		return a.wide.DType().Size()
-	}
-	return a.bytes
+	return max(1, a.value().DType().Size())
 }
 
 // value is what is staged of an operand.
@@ -56,11 +53,7 @@ func (a *access) staged() string {
 
 // oftenWide says that lanes of an operand are widened several times, each time for a block of results.
 func (p *arranger) oftenWide(l *access, reuse int) bool {
-	for _, a := range p.t.axes {
-		if !p.depends(l, a) {
-			reuse /= p.t.size(a)
-		}
-	}
+	reuse /= p.t.held(func(a *uop.UOp) bool { return !p.depends(l, a) })
 	return l.wide != nil && !l.gated && reuse >= 2
 }
 
@@ -84,11 +77,7 @@ func (p *arranger) worthWide(l *access) bool {
 		bytes = l.factors.Bytes
 	}
 	l.free.And(p.Facts.Set(p.t.r.ranges...)).Each(func(i int) { bytes *= codegen.Extent(p.Facts.Ranges[i]) })
-	for _, a := range p.t.axes {
-		if p.depends(l, a) {
-			bytes *= p.t.size(a)
-		}
-	}
+	bytes *= p.t.held(p.along(l))
 	return bytes <= p.Target.L2/4 && len(p.reds) == 1
 }
 
@@ -110,9 +99,9 @@ func (p *arranger) groupLanes(order []loop, rest *[]loop, budget int) []loop {
 	if group == 1 {
 		return order
 	}
-	p.out = append(p.out, codegen.Directive{Verb: codegen.Split, Name: l.name, N: group, Tail: codegen.Exact})
-	*rest = append(*rest, loop{l.name + ".1", group, l.r, l.block, nil})
-	return append(order[:last:last], loop{l.name + ".0", l.n / group, l.r, l.block * group, nil})
+	outer, inner := p.cutLoop(l, group, codegen.Exact)
+	*rest = append(*rest, inner)
+	return append(order[:last:last], outer)
 }
 
 // packLane is the axis along which an operand is packed in vectors: that of the lanes, or that of the steps where pairs of them lie

@@ -45,7 +45,7 @@ func (k *Kernel) check() error {
 		}
 		if a.Kind == codegen.Thread {
 			threads++
-			one := threads == 1 && k.Target.Threads || k.Target.Grid
+			one := threads == 1 || k.Target.Grid
 			last := k.Groups[len(k.Groups)-1]
 			if a.Owner != "" || !one || len(k.Groups) > 1 && (k.Target.Grid || a != k.SharedRow() && !(slices.Contains(last.Order, a) && k.Threaded(last))) {
 				return fmt.Errorf("codegen: thread %s: threads share one axis of the outputs of the only nest, rows that all nests go through, or the last nest", name)

@@ -30,16 +30,14 @@ type axis struct {
 // read follows directives from the axes of a Spec on.
 func read(nest *model.NestFacts, directives []codegen.Directive) *list {
 	l := &list{directives: directives, nest: nest, axes: map[string]axis{}, known: true}
-	for _, a := range nest.Axes {
-		l.axes[a.Name] = axis{a.N, []string{a.Name}, false, a.Own, codegen.Order}
-		l.order = append(l.order, a.Name)
-	}
 	for _, s := range nest.Sums {
 		for _, a := range s.Axes {
-			if _, ok := l.axes[a.Name]; !ok {
-				l.axes[a.Name] = axis{a.N, []string{a.Name}, true, false, codegen.Order}
-			}
+			l.axes[a.Name] = axis{a.N, []string{a.Name}, true, false, codegen.Order}
 		}
+	}
+	for _, a := range nest.Axes { // and not of a sum, if it is that too
+		l.axes[a.Name] = axis{a.N, []string{a.Name}, false, a.Own, codegen.Order}
+		l.order = append(l.order, a.Name)
 	}
 	for _, m := range directives {
 		l.follow(m)
@@ -105,6 +103,11 @@ func (l *list) rest(a axis, n int, lanes bool) codegen.Tail {
 		return codegen.Peel
 	}
 	return codegen.Shift
+}
+
+// without gives the directives but for one.
+func (l *list) without(i int) []codegen.Directive {
+	return slices.Delete(slices.Clone(l.directives), i, i+1)
 }
 
 // with gives the directives with one more before the order, the stages and the carries, which speak of what is there at the end, and

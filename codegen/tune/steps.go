@@ -21,8 +21,8 @@ var steps = []struct {
 	{"no split", false, unsplit},
 	{"another order", false, reorder},
 	{"threads", false, rethread},
-	{"blocks", false, block},
-	{"registers", false, tile},
+	{"blocks", false, blocks([]int{16, 64, 4})},
+	{"registers", false, blocks([]int{2, 4, 8}, codegen.Tiles)},
 	{"lanes of sums", false, sumLanes},
 	{"less staged", false, unstage},
 	{"staged elsewhere", false, restage},
@@ -56,8 +56,7 @@ func factors(l *list, t *codegen.Target) (out [][]codegen.Directive) {
 func unsplit(l *list, t *codegen.Target) (out [][]codegen.Directive) {
 	for i, m := range l.directives {
 		if m.Verb == codegen.Split {
-			without := slices.Delete(slices.Clone(l.directives), i, i+1)
-			out = append(out, rename(without, m.Name+".0", m.Name, m.Name+".1"), rename(without, m.Name+".1", m.Name, m.Name+".0"))
+			out = append(out, rename(l.without(i), m.Name+".0", m.Name, m.Name+".1"), rename(l.without(i), m.Name+".1", m.Name, m.Name+".0"))
 		}
 	}
 	return out
@@ -65,13 +64,11 @@ func unsplit(l *list, t *codegen.Target) (out [][]codegen.Directive) {
 
 // reorder exchanges neighbours in the order, and brings each loop to the front.
 func reorder(l *list, t *codegen.Target) (out [][]codegen.Directive) {
-	put := func(order []string) { out = append(out, l.with(order)) }
 	for i := 1; i < len(l.order); i++ {
 		swapped := slices.Clone(l.order)
 		swapped[i-1], swapped[i] = swapped[i], swapped[i-1]
-		put(swapped)
-		if i > 1 {
-			put(slices.Insert(slices.Delete(slices.Clone(l.order), i, i+1), 0, l.order[i]))
+		if out = append(out, l.with(swapped)); i > 1 {
+			out = append(out, l.with(front(l.order, l.order[i])))
 		}
 	}
 	return out
@@ -81,9 +78,6 @@ func reorder(l *list, t *codegen.Target) (out [][]codegen.Directive) {
 func rethread(l *list, t *codegen.Target) (out [][]codegen.Directive) {
 	at := slices.IndexFunc(l.directives, func(m codegen.Directive) bool { return m.Verb == codegen.Threads })
 	if at < 0 {
-		if !t.Threads {
-			return nil
-		}
 		for _, name := range l.order {
 			if a := l.axes[name]; a.own && a.kind == codegen.Order && a.n > 1 {
 				out = append(out, l.with(front(l.order, name), codegen.Directive{Verb: codegen.Threads, Name: name}))
@@ -92,7 +86,7 @@ func rethread(l *list, t *codegen.Target) (out [][]codegen.Directive) {
 		return out
 	}
 	name := l.directives[at].Name
-	without := read(l.nest, slices.Delete(slices.Clone(l.directives), at, at+1))
+	without := read(l.nest, l.without(at))
 	for _, other := range l.order {
 		if a := l.axes[other]; other == name || !a.own || a.kind != codegen.Order {
 			continue
@@ -100,14 +94,8 @@ func rethread(l *list, t *codegen.Target) (out [][]codegen.Directive) {
 			out = append(out, without.with(front(l.order, other), codegen.Directive{Verb: codegen.Threads, Name: other}))
 		}
 		fused := name + "+" + other
-		order := slices.DeleteFunc(slices.Clone(l.order), func(x string) bool { return x == other })
-		directives := renameIn(without.with(order), name, fused)
-		at := slices.IndexFunc(directives, func(m codegen.Directive) bool {
-			return m.Verb == codegen.Order || m.Verb == codegen.Stage || m.Verb == codegen.Carry
-		})
-		if at >= 0 {
-			out = append(out, slices.Insert(directives, at, codegen.Directive{Verb: codegen.Fuse, Axes: []string{name, other}}, codegen.Directive{Verb: codegen.Threads, Name: fused}))
-		}
+		out = append(out, renameIn(without.with(except(l.order, other), codegen.Directive{Verb: codegen.Fuse, Axes: []string{name, other}},
+			codegen.Directive{Verb: codegen.Threads, Name: fused}), name, fused))
 	}
 	return out
 }
@@ -135,7 +123,11 @@ func renameIn(directives []codegen.Directive, from, to string) []codegen.Directi
 }
 
 func front(order []string, name string) []string {
-	return append([]string{name}, slices.DeleteFunc(slices.Clone(order), func(x string) bool { return x == name })...)
+	return append([]string{name}, except(order, name)...)
+}
+
+func except(order []string, name string) []string {
+	return slices.DeleteFunc(slices.Clone(order), func(x string) bool { return x == name })
 }
 
 // loops lists the loops of the outputs that run one iteration after the other, in a thread or in all.
@@ -169,42 +161,28 @@ func (l *list) cutInside(name string, n int, more ...codegen.Directive) []codege
 	return renameIn(l.with(order, more...), name, name+".0")
 }
 
-// block cuts a loop so that the blocks lie outside and what is in one runs innermost, for the caches.
-func block(l *list, t *codegen.Target) (out [][]codegen.Directive) {
-	for _, name := range l.loops() {
-		a := l.axes[name]
-		if !a.own {
-			continue
-		}
-		for _, n := range []int{16, 64, 4} {
-			if n >= a.n {
-				continue
+// blocks cuts loops so that blocks of some sizes lie outside and what is in one runs innermost: for the caches, or as kind says.
+func blocks(sizes []int, kind ...codegen.Verb) step {
+	return func(l *list, t *codegen.Target) (out [][]codegen.Directive) {
+		put := func(name string) (more []codegen.Directive) {
+			for _, verb := range kind {
+				more = append(more, codegen.Directive{Verb: verb, Name: name})
 			}
-			out = append(out, l.cutInside(name, n))
+			return more
 		}
-	}
-	return out
-}
-
-// tile holds several iterations of a loop in registers.
-func tile(l *list, t *codegen.Target) (out [][]codegen.Directive) {
-	for _, name := range l.loops() {
-		a := l.axes[name]
-		if !a.own {
-			continue
-		}
-		for _, n := range []int{2, 4, 8} {
-			switch {
-			case n > a.n:
-			case n == a.n:
-				without := slices.DeleteFunc(slices.Clone(l.order), func(x string) bool { return x == name })
-				out = append(out, l.with(l.inside(without, name), codegen.Directive{Verb: codegen.Tiles, Name: name}))
-			default:
-				out = append(out, l.cutInside(name, n, codegen.Directive{Verb: codegen.Tiles, Name: name + ".1"}))
+		for _, name := range l.loops() {
+			for _, n := range sizes {
+				switch a := l.axes[name]; {
+				case !a.own || n > a.n:
+				case n < a.n:
+					out = append(out, l.cutInside(name, n, put(name+".1")...))
+				case len(kind) > 0:
+					out = append(out, l.with(l.inside(except(l.order, name), name), put(name)...))
+				}
 			}
 		}
+		return out
 	}
-	return out
 }
 
 // sumLanes gives lanes to sums that have none.
@@ -240,7 +218,7 @@ func denseAxis(nest *model.NestFacts, s *model.SumFacts) (best model.AxisFacts) 
 	for _, a := range s.Axes {
 		score := 0
 		for _, i := range s.Reads {
-			if n, ok := nest.Reads[i].Stride(a.Name); ok && n == 1 {
+			if nest.Reads[i].Strides[a.Name] == 1 {
 				score++
 			}
 		}
@@ -255,7 +233,7 @@ func denseAxis(nest *model.NestFacts, s *model.SumFacts) (best model.AxisFacts) 
 func unstage(l *list, t *codegen.Target) (out [][]codegen.Directive) {
 	for i, m := range l.directives {
 		if m.Verb == codegen.Stage || m.Verb == codegen.Carry || m.Verb == codegen.Finite {
-			out = append(out, slices.Delete(slices.Clone(l.directives), i, i+1))
+			out = append(out, l.without(i))
 		}
 	}
 	return out
@@ -286,7 +264,7 @@ func restage(l *list, t *codegen.Target) (out [][]codegen.Directive) {
 	return out
 }
 
-func (l *list) access(name string) *model.AccessFacts {
+func (l *list) access(name string) *model.ReadFacts {
 	for i := range l.nest.Reads {
 		if l.nest.Reads[i].Name == name {
 			return &l.nest.Reads[i]
@@ -325,12 +303,15 @@ func stage(l *list, t *codegen.Target) (out [][]codegen.Directive) {
 }
 
 // along says whether an access depends on a loop.
-func (l *list) along(r *model.AccessFacts, loop string) bool {
-	return slices.ContainsFunc(l.axes[loop].of, func(x string) bool { return r.Along[x] })
+func (l *list) along(r *model.ReadFacts, loop string) bool {
+	return slices.ContainsFunc(l.axes[loop].of, func(x string) bool {
+		_, ok := r.Strides[x]
+		return ok
+	})
 }
 
 // layout is the order of what is staged at a loop: the loops inside it in their order, those of sums before registers and lanes.
-func (l *list) layout(r *model.AccessFacts, at string) (out []string) {
+func (l *list) layout(r *model.ReadFacts, at string) (out []string) {
 	inner := l.order
 	if at != codegen.Root {
 		inner = l.order[slices.Index(l.order, at)+1:]

@@ -48,7 +48,7 @@ func Neighbours(spec *codegen.Spec, target *codegen.Target, directives []codegen
 	if nest == nil {
 		nest = &model.NestFacts{}
 	}
-	if target.Grid && slices.ContainsFunc(nest.Writes, func(w model.AccessFacts) bool { return w.Bytes < 4 }) {
+	if target.Grid && nest.Narrow {
 		return nil // elements that share a word of memory belong to one invocation, which a factor may undo
 	}
 	l := read(nest, directives)

@@ -72,23 +72,13 @@ func (s *scratch) free() {
 // readParams are those that a Spec loads from, or merges into.
 func readParams(spec *codegen.Spec) map[int]bool {
 	out := map[int]bool{}
-	for _, u := range uop.Topo(roots(spec)...) {
+	for _, u := range uop.Topo(codegen.RootsOf(spec.Outs)...) {
 		if u.Op() == uop.Load {
 			out[u.At(0).Arg().(uop.ParamArg).Slot] = true
 		}
 	}
 	for _, o := range spec.Outs {
 		out[o.Param] = out[o.Param] || o.Merge != nil
-	}
-	return out
-}
-
-func roots(spec *codegen.Spec) (out []*uop.UOp) {
-	for _, o := range spec.Outs {
-		out = append(append(out, o.Value), o.Index...)
-		if o.Gate != nil {
-			out = append(out, o.Gate)
-		}
 	}
 	return out
 }
@@ -197,7 +187,7 @@ func value(d dtype.DType, raw []byte) uop.Value {
 
 // tolerance is the rounding of the least precise floats that are computed, which may be finer where they are stored.
 func tolerance(spec *codegen.Spec) (most float64) {
-	for _, u := range uop.Topo(roots(spec)...) {
+	for _, u := range uop.Topo(codegen.RootsOf(spec.Outs)...) {
 		if u.Op() != uop.Load && u.Op() != uop.Const {
 			most = max(most, codegen.Reordered(u.DType()))
 		}

@@ -270,19 +270,9 @@ func (r *run) try(ctx context.Context, c *candidate) error {
 	if t/float64(few) > 2*tooSlow*r.anchor.seconds && t > sampleTime/4 {
 		return nil
 	}
-	mine, its := math.Inf(1), math.Inf(1)
-	for i := range samples {
-		a, err := r.s.run(ctx, c, r.times)
-		if err != nil {
-			return err
-		}
-		b, err := r.s.run(ctx, r.anchor, r.times)
-		if err != nil {
-			return err
-		}
-		if mine, its = min(mine, a), min(its, b); mine > tooSlow*its || i > 0 && a+b > longSample {
-			break
-		}
+	mine, its, _, err := r.turns(ctx, c, r.anchor, samples, 1, tooSlow)
+	if err != nil {
+		return err
 	}
 	c.seconds = r.anchor.seconds * mine / its
 	if len(r.beam) == r.task.Width && c.seconds >= r.beam[len(r.beam)-1].seconds {
@@ -291,13 +281,8 @@ func (r *run) try(ctx context.Context, c *candidate) error {
 	if err := r.check(ctx, c); err != nil || !c.checked {
 		return err
 	}
-	at, _ := slices.BinarySearchFunc(r.beam, c.seconds, func(x *candidate, s float64) int {
-		if x.seconds < s {
-			return -1
-		}
-		return 1
-	})
-	r.beam = slices.Insert(r.beam, at, c)
+	r.beam = append([]*candidate{c}, r.beam...)
+	r.rank()
 	if len(r.beam) > r.task.Width {
 		last := r.beam[len(r.beam)-1]
 		r.beam = r.beam[:len(r.beam)-1]
@@ -336,30 +321,45 @@ func (r *run) decide(ctx context.Context) error {
 		if err := r.stand(ctx, r.beam[0]); err != nil {
 			return err
 		}
-		slices.SortStableFunc(r.beam, func(x, y *candidate) int { return cmp.Compare(x.seconds, y.seconds) })
+		r.rank()
 	}
 	return nil
+}
+
+// turns times two candidates in turns, n times, and gives the least time of each and how often the first was not the faster one. It ends sooner
+// where samples are long, after a few, and where the first takes so many times as long.
+func (r *run) turns(ctx context.Context, c, other *candidate, n, few int, slow float64) (a, b float64, lost int, err error) {
+	a, b = math.Inf(1), math.Inf(1)
+	for i := range n {
+		x, err := r.s.run(ctx, c, r.times)
+		if err != nil {
+			return a, b, lost, err
+		}
+		y, err := r.s.run(ctx, other, r.times)
+		if err != nil {
+			return a, b, lost, err
+		}
+		if a, b = min(a, x), min(b, y); x >= y {
+			lost++
+		}
+		if a > slow*b || i >= few && x+y > longSample {
+			break
+		}
+	}
+	return a, b, lost, nil
+}
+
+// rank puts the fastest first.
+func (r *run) rank() {
+	slices.SortStableFunc(r.beam, func(x, y *candidate) int { return cmp.Compare(x.seconds, y.seconds) })
 }
 
 // stand measures a candidate in turns with the model's. It is taken if it is faster by the margin, and most of the times, and not
 // slower than what was taken before.
 func (r *run) stand(ctx context.Context, c *candidate) error {
-	a, b, lost := math.Inf(1), math.Inf(1), 0
-	for i := range pairs {
-		x, err := r.s.run(ctx, c, r.times)
-		if err != nil {
-			return err
-		}
-		y, err := r.s.run(ctx, r.model, r.times)
-		if err != nil {
-			return err
-		}
-		if a, b = min(a, x), min(b, y); x >= y {
-			lost++
-		}
-		if i >= pairs/2 && x+y > longSample {
-			break
-		}
+	a, b, lost, err := r.turns(ctx, c, r.model, pairs, pairs/2, math.Inf(1))
+	if err != nil {
+		return err
 	}
 	c.measured, c.seconds = true, r.model.seconds*a/b
 	if taken := lost <= mostPairs && a <= (1-Margin)*b || r.task.All && a < b; taken && c.seconds <= r.anchor.seconds {
