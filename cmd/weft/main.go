@@ -132,7 +132,6 @@ Environment: DEV=name picks the device, without it the fastest is found out; WEF
 compiler; WEFT_CACHE is the folder of compiled kernels; DEBUG=1…6 shows the work, VIZ=1 how plans come about, in a browser; UNCHECKED=1 leaves
 wrong indices and classes untold; NOOPT=1 turns optimisation off; BEAM=4 searches for faster kernels by the clock.`,
 	}
-	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usagef("%w; see %s --help", err, c.CommandPath())

@@ -28,7 +28,7 @@ func weft(env map[string]string, args ...string) (code int, out, log string) {
 func TestVersion(t *testing.T) {
 	code, out, log := weft(nil, "--version")
 	assert.Zero(t, code, log)
-	assert.Regexp(t, `^weft \S+ go1\.\S+ \w+/\w+\n$`, out)
+	assert.Regexp(t, `^weft version \S+ go1\.\S+ \w+/\w+\n$`, out)
 }
 
 func TestUsage(t *testing.T) {

@@ -19,6 +19,11 @@ func (c *blocker) blocks() []codegen.Directive {
 	if outer == nil || c.anyLength() {
 		return nil
 	}
+	return c.blocksOf(outer, inner)
+}
+
+// blocksOf gives them for a reduction and the one inside that its weights are made of.
+func (c *blocker) blocksOf(outer, inner *reduction) []codegen.Directive {
 	j := outer.ranges[0]
 	lane, along := c.valueAxis(outer, inner), c.rowAxis(inner, j)
 	if lane == nil || along == nil || c.Owners(j) != 1 {

@@ -60,12 +60,19 @@ type chooser struct {
 }
 
 // rules are the ways to choose, of which the first is taken that applies.
-func (c *chooser) rules(scanned bool) []func() []codegen.Directive {
+func (c *chooser) rules(scanned bool) (out []func() []codegen.Directive) {
 	if scanned {
 		return []func() []codegen.Directive{(&runner{c}).running}
 	}
 	tiler, streamer := &tiler{chooser: c}, &streamer{chooser: c}
-	return []func() []codegen.Directive{tiler.matrix, (&blocker{c}).blocks, streamer.whole, tiler.tiles, streamer.stream}
+	if c.Target.Matrix != nil { // pages do not load what they have no use for
+		out = append(out, tiler.matrix)
+	}
+	out = append(out, (&blocker{c}).blocks)
+	if c.Target.WholeRows > 0 {
+		out = append(out, streamer.whole)
+	}
+	return append(out, tiler.tiles, streamer.stream)
 }
 
 // first is what the first of the rules gives that applies and whose directives are legal.

@@ -34,9 +34,6 @@ type matrixShape struct {
 
 // matrixShape finds it, or nil where the nest is none.
 func (c *tiler) matrixShape() *matrixShape {
-	if c.Target.Matrix == nil {
-		return nil
-	}
 	r := c.reused()
 	if r == nil || len(c.reds) != 1 || len(r.ranges) != 1 || c.Owners(r.ranges[0]) != 1 {
 		return nil

@@ -12,7 +12,7 @@ const wholeLanes = 4 // vectors of a row that are in registers at once
 
 // whole gives directives for such a nest, or nil.
 func (c *streamer) whole() []codegen.Directive {
-	if c.Target.WholeRows == 0 || c.fixed || len(c.reds) != 1 || len(c.reds[0].ranges) != 1 || !c.Threaded(c.g) {
+	if c.fixed || len(c.reds) != 1 || len(c.reds[0].ranges) != 1 || !c.Threaded(c.g) {
 		return nil
 	}
 	for _, l := range c.reds[0].loads {
