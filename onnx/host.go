@@ -30,6 +30,22 @@ func (r *runner) constant(key any, v *Value) *Value {
 	return p
 }
 
+// tableKey names what a node makes of its attributes, by the first of these: a function has copies of its nodes.
+type tableKey struct {
+	first *attrProto
+	name  string
+	elem  Elem
+}
+
+// table is an array that a node makes of its attributes alone. It lies on the device once for all runs: graphs that had one each would have nothing in
+// common. Attributes that a function is given are others at each call.
+func (c *call) table(name string, v *Value) t {
+	if len(c.node.attrs) > 0 && !slices.ContainsFunc(c.node.attrs, func(a *attrProto) bool { return a.ref != "" }) {
+		v = c.r.constant(tableKey{c.node.attrs[0], name, v.elem}, v)
+	}
+	return c.r.tensor(v).Reshape(v.shape...)
+}
+
 // leafOf looks through the shape of a leaf.
 func leafOf(u *uop.UOp) *uop.UOp {
 	for u.Op() == uop.Reshape {
