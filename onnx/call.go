@@ -292,7 +292,11 @@ func (c *call) out(t *tensor.Tensor, e Elem) *Value {
 	if t.Engine() == nil {
 		t = tensor.FromNode(t.Node(), c.r.eng)
 	}
-	return &Value{elem: e, shape: t.Shape(), t: t, known: known}
+	v := &Value{elem: e, shape: t.Shape(), t: t, known: known}
+	if known && count(v.shape) == 1 && !e.DType().IsFloat() {
+		c.r.settle(v)
+	}
+	return v
 }
 
 func (v *Value) isKnown() bool {

@@ -27,9 +27,10 @@ type runner struct {
 }
 
 const (
-	mostSteps  = 1 << 20 // nodes that one run goes through
-	mostTraced = 1 << 16 // and one plan
-	hostWork   = 1 << 21 // elements that are computed in the program at most, to know a value
+	mostSteps   = 1 << 20 // nodes that one run goes through
+	mostTraced  = 1 << 16 // and one plan
+	hostWork    = 1 << 21 // elements that are computed in the program at most, to know a value,
+	settledWork = 1 << 10 // and for one integer that nobody has asked for
 )
 
 // needValue says that a value decides about a plan which the plan's arguments decide.

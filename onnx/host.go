@@ -30,6 +30,22 @@ func (r *runner) constant(key any, v *Value) *Value {
 	return p
 }
 
+// tableKey names what a node makes of its attributes, by the first of these: a function has copies of its nodes.
+type tableKey struct {
+	first *attrProto
+	name  string
+	elem  Elem
+}
+
+// table is an array that a node makes of its attributes alone. It lies on the device once for all runs: graphs that had one each would have nothing in
+// common. Attributes that a function is given are others at each call.
+func (c *call) table(name string, v *Value) t {
+	if len(c.node.attrs) > 0 && !slices.ContainsFunc(c.node.attrs, func(a *attrProto) bool { return a.ref != "" }) {
+		v = c.r.constant(tableKey{c.node.attrs[0], name, v.elem}, v)
+	}
+	return c.r.tensor(v).Reshape(v.shape...)
+}
+
 // leafOf looks through the shape of a leaf.
 func leafOf(u *uop.UOp) *uop.UOp {
 	for u.Op() == uop.Reshape {
@@ -92,23 +108,26 @@ func (r *runner) host(v *Value) []byte {
 	return raw
 }
 
+// settle computes one integer that is known, if that takes little: as a size of an array it is a constant then, and not an element of an array of sizes,
+// which would be another array in each graph. Graphs of other sizes could share no plan.
+func (r *runner) settle(v *Value) {
+	if raw, ok := r.evaluate(v.t.Node(), settledWork); ok {
+		v.raw, v.t = raw, nil
+	}
+}
+
+// atHand says that elements are to be had without a device computing them for this, and waiting for it.
+func (r *runner) atHand(v *Value) bool { return v.raw != nil || r.trace && v.known }
+
 // evaluate computes a graph of at most so many elements in the program, if all that it is made of is known there.
 func (r *runner) evaluate(u *uop.UOp, most int) (raw []byte, ok bool) {
-	work := 0
-	u = uop.Inline(u)[0]
-	for _, n := range uop.Topo(u) {
-		work += n.Shape().Numel()
-		switch n.Op() {
-		case uop.Buffer, uop.Param:
-			if _, ok := r.raws[n]; !ok {
-				return nil, false
-			}
-		case uop.After, uop.Store, uop.Check, uop.Extent, uop.Copy, uop.Var, uop.Foreign:
-			return nil, false
-		}
-		if work > most {
-			return nil, false
-		}
+	calls, ok := r.little(u, most)
+	if ok && calls {
+		u = uop.Inline(u)[0]
+		_, ok = r.little(u, most)
+	}
+	if !ok {
+		return nil, false
 	}
 	got := ref.Eval(func(leaf *uop.UOp) []uop.Value { return elementsOf(leaf.DType(), r.raws[leaf]) }, u)[0]
 	d := u.DType()
@@ -120,6 +139,28 @@ func (r *runner) evaluate(u *uop.UOp, most int) (raw []byte, ok bool) {
 		}
 	}
 	return raw, true
+}
+
+// little says that a graph has at most so many elements, all of which the program can compute, and whether it has calls. Large graphs are left early.
+func (r *runner) little(u *uop.UOp, most int) (calls, ok bool) {
+	work, ok := 0, true
+	uop.Walk([]*uop.UOp{u}, func(n *uop.UOp) bool {
+		if !ok {
+			return true
+		}
+		switch n.Op() {
+		case uop.Buffer, uop.Param:
+			_, ok = r.raws[n]
+		case uop.After, uop.Store, uop.Check, uop.Extent, uop.Copy, uop.Var, uop.Foreign:
+			ok = false
+		case uop.Call:
+			calls = true
+		}
+		work += n.Shape().Numel()
+		ok = ok && work <= most
+		return !ok
+	}, func(*uop.UOp) {})
+	return calls, ok
 }
 
 // realize computes what values stand for, and with them what is made of the same, so that none of it is computed again.

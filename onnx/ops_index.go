@@ -5,6 +5,7 @@ import (
 
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/tensor"
+	"github.com/weft-ml/weft/uop"
 )
 
 // counted is an index whose negative numbers count from the end of an axis of size n.
@@ -19,7 +20,7 @@ func gather(c *call) []*Value {
 	x, index := c.t(0), c.array(1)
 	axis := c.axis(c.attrInt("axis", 0), x.Rank())
 	shape := slices.Concat(x.Shape()[:axis], index.shape, x.Shape()[axis+1:])
-	if index.isKnown() && count(index.shape) == 1 {
+	if c.r.atHand(index) && count(index.shape) == 1 {
 		i := c.ints(1)[0]
 		if i < 0 {
 			i += x.Dim(axis)
@@ -32,20 +33,33 @@ func gather(c *call) []*Value {
 	if count(shape) == 0 {
 		return c.one(c.emptyOf(c.elem(0), shape), c.elem(0))
 	}
-	if n := count(index.shape); index.isKnown() && n <= mostKnown {
-		list := make([]int64, n)
+	if made := index.t; c.r.atHand(index) && count(index.shape) <= mostKnown {
+		list, below := make([]int64, count(index.shape)), false
 		for k, i := range c.ints(1) {
 			if i < 0 {
-				i += x.Dim(axis)
+				i, below = i+x.Dim(axis), true
 			}
 			if i < 0 || i >= x.Dim(axis) {
 				c.fail("index %d is outside of axis %d of %v", c.ints(1)[k], axis, x.Shape())
 			}
 			list[k] = int64(i)
 		}
+		if made != nil && !below && leafOf(made.Node()).Op() != uop.Buffer && len(runsOf(list)) > mostRuns && timesEach(list) < 2 {
+			return c.one(c.at(x, axis, made), c.elem(0))
+		}
 		return c.one(c.pick(x, axis, list).Reshape(shape...), c.elem(0))
 	}
 	return c.one(x.IndexSelect(axis, c.t(1).Flatten().Reshape(count(index.shape))).Reshape(shape...), c.elem(0))
+}
+
+// at takes parts of an axis by numbers that are computed and inside of it. What computes them may hold for other sizes too; an array of them would not.
+func (c *call) at(x t, axis int, index t) t {
+	own := index.Shape()
+	before, after := x.Shape()[:axis], x.Shape()[axis+1:]
+	ones, wide := slices.Repeat([]int{1}, len(own)-1), own[1:]
+	x = x.Reshape(slices.Concat(before, []int{x.Dim(axis)}, ones, after)...).Expand(slices.Concat(before, []int{x.Dim(axis)}, wide, after)...)
+	index = index.Reshape(slices.Concat(slices.Repeat([]int{1}, axis), own, slices.Repeat([]int{1}, len(after)))...).Expand(slices.Concat(before, own, after)...)
+	return tensor.FromNode(x.Node().Gather(index.Node(), axis), c.r.eng)
 }
 
 // mostKnown are the indices of a node that are looked at in the program.

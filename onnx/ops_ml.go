@@ -25,6 +25,9 @@ func labelEncoder(c *call) []*Value {
 	}
 	none := c.labelDefault(values)
 	in := c.value(0)
+	if y := c.labelled(in, keys, values, none); y != nil {
+		return c.one(y, values.elem)
+	}
 	at := c.lookUp(in, keys)
 	if values.elem == String {
 		c.texts(len(at), 0)
@@ -46,6 +49,26 @@ func labelEncoder(c *call) []*Value {
 		}
 	}
 	return []*Value{{elem: values.elem, shape: in.shape, raw: raw, known: true}}
+}
+
+const (
+	mostKeys  = 1 << 12 // keys of numbers that are not in the program, which are compared with all,
+	mostKeyed = 1 << 24 // and elements times keys
+)
+
+// labelled is LabelEncoder from numbers to numbers where a device has those, or will: else the model would be run piece by piece. nil: it is not such a one.
+func (c *call) labelled(in, keys, values, none *Value) t {
+	n := count(keys.shape)
+	if in.elem != keys.elem || in.elem == String || values.elem == String || c.r.atHand(in) || n == 0 || n > mostKeys || count(in.shape) > mostKeyed/n {
+		return nil
+	}
+	x, list := c.t(0).Unsqueeze(-1), c.table("keys", &Value{elem: keys.elem, shape: []int{n}, raw: keys.raw, known: true})
+	same := x.Eq(list)
+	if in.elem.isFloat() { // NaN finds NaN
+		same = same.LogicalOr(x.IsNaN().LogicalAnd(list.IsNaN()))
+	}
+	at := same.Where(tensor.ArangeOf(dtype.I32, 0, n, 1), n).Min(-1) // the first one, n: none
+	return c.at(c.table("values", &Value{elem: values.elem, shape: []int{n + 1}, raw: slices.Concat(values.raw, none.raw), known: true}), 0, at)
 }
 
 // categoryMapper maps strings to integers or integers to strings, each by its place in one of two lists.

@@ -74,12 +74,12 @@ func (f *forest) depth(c *call) int {
 }
 
 // column is a property of all nodes as a tensor.
-func (f *forest) column(c *call, e Elem, get func(n treeNode) float64) t {
+func (f *forest) column(c *call, name string, e Elem, get func(n treeNode) float64) t {
 	list := make([]float64, len(f.nodes))
 	for i, n := range f.nodes {
 		list[i] = get(n)
 	}
-	return c.r.tensor(&Value{elem: e, shape: []int{len(list)}, raw: rawOf(e.DType(), list), known: true}).Reshape(len(list))
+	return c.table(name, &Value{elem: e, shape: []int{len(list)}, raw: rawOf(e.DType(), list), known: true})
 }
 
 // leaves walks all trees with each row of x at once and gives the numbers of the leaves, [rows·trees].
@@ -97,21 +97,22 @@ func (f *forest) leaves(c *call, x t) t {
 		roots[i] = int64(r)
 	}
 	e := elemOf(x.DType())
-	feature := f.column(c, Int64, func(n treeNode) float64 { return float64(n.feature) })
-	yes, no := f.column(c, Int64, func(n treeNode) float64 { return float64(n.yes) }), f.column(c, Int64, func(n treeNode) float64 { return float64(n.no) })
-	split, mode := f.column(c, e, func(n treeNode) float64 { return n.split }), f.column(c, Int32, func(n treeNode) float64 { return float64(n.mode) })
-	missing := f.column(c, Int32, func(n treeNode) float64 {
+	feature := f.column(c, "feature", Int64, func(n treeNode) float64 { return float64(n.feature) })
+	yes, no := f.column(c, "yes", Int64, func(n treeNode) float64 { return float64(n.yes) }), f.column(c, "no", Int64, func(n treeNode) float64 { return float64(n.no) })
+	split, mode := f.column(c, "split", e, func(n treeNode) float64 { return n.split }), f.column(c, "mode", Int32, func(n treeNode) float64 { return float64(n.mode) })
+	missing := f.column(c, "missing", Int32, func(n treeNode) float64 {
 		if n.missing {
 			return 1
 		}
 		return 0
 	})
-	at := c.r.tensor(intsValue([]int{1, trees}, roots...)).Reshape(1, trees).Expand(rows, trees).Reshape(rows * trees)
+	at := c.table("roots", intsValue([]int{trees}, roots...)).Reshape(1, trees).Expand(rows, trees).Reshape(rows * trees)
 	start := tensor.ArangeOf(dtype.I64, 0, rows, 1).Mul(features).Reshape(rows, 1).Expand(rows, trees).Reshape(rows * trees)
 	flat := x.Reshape(rows * features)
+	of := func(x, at t) t { return c.at(x, 0, at) } // all are inside: the features by the check above, the nodes by that of depth
 	for range f.depth(c) {
-		v := flat.IndexSelect(0, start.Add(feature.IndexSelect(0, at)))
-		s, m := split.IndexSelect(0, at), mode.IndexSelect(0, at)
+		v := of(flat, start.Add(of(feature, at)))
+		s, m := of(split, at), of(mode, at)
 		ok := v.Le(s)
 		compare := [...]func() t{treeLess: func() t { return v.Lt(s) }, treeGreaterEqual: func() t { return v.Ge(s) },
 			treeGreater: func() t { return v.Gt(s) }, treeEqual: func() t { return v.Eq(s) }, treeUnequal: func() t { return v.Ne(s) },
@@ -121,8 +122,8 @@ func (f *forest) leaves(c *call, x t) t {
 				ok = m.Eq(k).Where(cond(), ok)
 			}
 		}
-		ok = v.IsNaN().LogicalAnd(missing.IndexSelect(0, at).Ne(0)).LogicalOr(ok)
-		at = ok.Where(yes.IndexSelect(0, at), no.IndexSelect(0, at)).Contiguous()
+		ok = v.IsNaN().LogicalAnd(of(missing, at).Ne(0)).LogicalOr(ok)
+		at = ok.Where(of(yes, at), of(no, at)).Contiguous()
 	}
 	return at
 }
@@ -147,8 +148,8 @@ func (f *forest) member(c *call, v, at t, e Elem) t {
 		}
 	}
 	shape := []int{len(f.nodes), widest}
-	list := c.r.tensor(&Value{elem: e, shape: shape, raw: rawOf(e.DType(), table), known: true}).Reshape(shape...)
-	return list.IndexSelect(0, at).Eq(v.Unsqueeze(1)).Any(1)
+	list := c.table("members", &Value{elem: e, shape: shape, raw: rawOf(e.DType(), table), known: true})
+	return c.at(list, 0, at).Eq(v.Unsqueeze(1)).Any(1)
 }
 
 // scores are those of rows, [rows, targets], merged over trees. seen are the targets that a leaf weighs.
@@ -172,8 +173,8 @@ func (f *forest) scores(c *call, x t, how string) t {
 	}
 	shape := []int{len(f.nodes), f.targets}
 	e := elemOf(x.DType())
-	values := c.r.tensor(&Value{elem: e, shape: shape, raw: rawOf(e.DType(), table), known: true}).Reshape(shape...)
-	got := values.IndexSelect(0, f.leaves(c, x)).Reshape(x.Dim(0), len(f.roots), f.targets)
+	values := c.table("values", &Value{elem: e, shape: shape, raw: rawOf(e.DType(), table), known: true})
+	got := c.at(values, 0, f.leaves(c, x)).Reshape(x.Dim(0), len(f.roots), f.targets)
 	switch how {
 	case "SUM":
 		return got.Sum(1)

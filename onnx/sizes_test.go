@@ -77,6 +77,66 @@ func TestGrowingCacheSharesPlans(t *testing.T) {
 	require.Len(t, m.families, 1)
 }
 
+// placed adds to rows x what depends on sizes: rows of a table by their places after those of a cache, entries of another by how far apart all are, and
+// how many the cache has.
+var placed = modelMsg(graphMsg(msgs(
+	nodeMsg("Shape", list("past"), list("pastShape")), nodeMsg("Gather", list("pastShape", "one"), list("before")),
+	nodeMsg("Shape", list("x"), list("shape")), nodeMsg("Gather", list("shape", "one"), list("rows")),
+	nodeMsg("Range", list("zero", "rows", "one"), list("own")), nodeMsg("Add", list("own", "before"), list("places")),
+	nodeMsg("Gather", list("table", "places"), list("at")),
+	nodeMsg("Add", list("before", "rows"), list("all")), nodeMsg("Range", list("zero", "all", "one"), list("line")),
+	nodeMsg("Unsqueeze", list("line", "axis"), list("column")), nodeMsg("Sub", list("column", "line"), list("apart")), nodeMsg("Abs", list("apart"), list("far")),
+	nodeMsg("Min", list("far", "most"), list("bucket")), nodeMsg("Gather", list("distances", "bucket"), list("bias")),
+	nodeMsg("ReduceSum", list("bias", "both"), list("sum"), intAttr("keepdims", 0)),
+	nodeMsg("Add", list("x", "at"), list("moved")), nodeMsg("Add", list("moved", "sum"), list("shifted")),
+	nodeMsg("Cast", list("before"), list("number"), intAttr("to", int64(Float32))), nodeMsg("Add", list("shifted", "number"), list("y")),
+	nodeMsg("Concat", list("past", "moved"), list("keys"), intAttr("axis", 1)),
+), msgs(tensorMsg("zero", Int64, little([]int64{0}, 8)), tensorMsg("one", Int64, little([]int64{1}, 8)), tensorMsg("most", Int64, little([]int64{3}, 8)),
+	intsMsg("axis", 1), intsMsg("both", 0, 1),
+	tensorMsg("table", Float32, floatsValue([]int{64}, ramp(64)...).raw, 64, 1), tensorMsg("distances", Float32, floatsValue([]int{4}, 1, 0.5, -0.25, 2).raw, 4)),
+	msgs(portMsg("x", Float32, 1, -1, 1), portMsg("past", Float32, 1, -1, 1)),
+	msgs(portMsg("y", Float32, 1, -1, 1), portMsg("keys", Float32, 1, -1, 1))))
+
+func ramp(n int) (out []float32) {
+	for i := range n {
+		out = append(out, float32(i)/8)
+	}
+	return out
+}
+
+// A size that goes into what is computed, and elements of tables whose places are computed from sizes, do not keep sizes from sharing a plan.
+func TestPlacesFromSizesSharePlans(t *testing.T) {
+	ctx := context.Background()
+	m := read(t, placed)
+	past, keys := on(tensor.Zeros(1, 1, 1)), []float64{0}
+	distances := [4]float64{1, 0.5, -0.25, 2}
+	compiled := -1
+	for i := range 40 {
+		out, err := m.Run(ctx, map[string]*tensor.Tensor{"x": on(tensor.Of([]float32{float32(i)}, 1, 1, 1)), "past": past})
+		require.NoError(t, err)
+		keys = append(keys, float64(i)+float64(len(keys))/8)
+		var sum float64
+		for a := range keys {
+			for b := range keys {
+				sum += distances[min(3, max(a-b, b-a))]
+			}
+		}
+		for name, want := range map[string][]float64{"y": {keys[i+1] + sum + float64(i+1)}, "keys": keys} {
+			got, err := tensor.Data[float32](ctx, out[name])
+			require.NoError(t, err)
+			require.InDeltaSlice(t, want, got, 1e-2, "%s after %d rows", name, i+1)
+		}
+		past = out["keys"]
+		if i == 20 { // the first ones of so small a graph have plans of their own
+			compiled = past.Engine().Stats().Compiled
+		}
+	}
+	require.LessOrEqual(t, past.Engine().Stats().Compiled-compiled, 4, "one for 64 rows, and one for what is read")
+	for _, p := range m.plans[:16] {
+		require.NotNil(t, p.instance)
+	}
+}
+
 // Two sizes that vary at once share a plan as well, and one that comes often has one of its own.
 func TestTwoSizesSharePlans(t *testing.T) {
 	ctx := context.Background()

@@ -2,6 +2,7 @@ package onnx
 
 import (
 	"context"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -69,4 +70,34 @@ func TestForestOfTwoClasses(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, []int64{10, 20}, labels, "%v", c)
 	}
+}
+
+// A forest and labels of what it gives are one plan, and from some sizes on one for all batches: neither the places of nodes nor labels are looked up
+// in the program, and what nodes make of their attributes is the same array in each graph.
+func TestForestAndLabelsAreOnePlan(t *testing.T) {
+	nan := float32(math.NaN())
+	m := read(t, modelMsg(graphMsg(msgs(
+		inDomain(nodeMsg("TreeEnsembleRegressor", list("x"), list("score"), intsAttr("nodes_treeids", 0, 0, 0, 0, 0), intsAttr("nodes_nodeids", 0, 1, 2, 3, 4),
+			intsAttr("nodes_featureids", 0, 1, 0, 0, 0), floatsAttr("nodes_values", 0.5, 0.5, 0, 0, 0),
+			textsAttr("nodes_modes", "BRANCH_LEQ", "BRANCH_LEQ", "LEAF", "LEAF", "LEAF"), intsAttr("nodes_truenodeids", 1, 3, 0, 0, 0),
+			intsAttr("nodes_falsenodeids", 2, 4, 0, 0, 0), intsAttr("target_treeids", 0, 0, 0), intsAttr("target_nodeids", 2, 3, 4),
+			intsAttr("target_ids", 0, 0, 0), floatsAttr("target_weights", 3, 1, nan)), "ai.onnx.ml"),
+		inDomain(nodeMsg("LabelEncoder", list("score"), list("label"), floatsAttr("keys_floats", 1, 1, nan), intsAttr("values_int64s", 10, 11, 12),
+			intAttr("default_int64", -7)), "ai.onnx.ml"),
+	), nil, msgs(portMsg("x", Float32, -1, 2)), msgs(portMsg("label", Int64, -1, 1)))))
+	for rows := 1; rows <= 40; rows++ {
+		var x []float32
+		var want []int64
+		for i := range rows {
+			x = append(x, float32(i%2), float32(i/2%2))
+			want = append(want, []int64{10, -7, 12, -7}[i%4])
+		}
+		out, err := m.Run(context.Background(), map[string]*tensor.Tensor{"x": on(tensor.Of(x, rows, 2))})
+		require.NoError(t, err)
+		got, err := tensor.Data[int64](context.Background(), out["label"])
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+		require.True(t, m.plans[0].plan != nil || m.plans[0].instance != nil)
+	}
+	require.NotNil(t, m.plans[0].instance)
 }
