@@ -111,7 +111,7 @@ func (g *Graph) instance(c Case) *Instance {
 		return nil
 	}
 	for i, v := range g.Vars {
-		if v.Hi > leastRoom && v.Hi > spareRoom*n[i] {
+		if v.Hi > g.least[i] && v.Hi > spareRoom*n[i] {
 			return nil
 		}
 	}

@@ -31,6 +31,7 @@ type Graph struct {
 	Roots []*uop.UOp
 	Plan  any // what its user made of it
 
+	least      Values   // room for so much costs little where there is less
 	ins        [][]form // the axes of inputs
 	inputTypes []dtype.DType
 	roots      []*pair
@@ -86,14 +87,43 @@ func Between(cases ...Case) *Graph {
 		}
 	}
 	s, ok := variables(cases)
-	if !ok || !g.compare(cases, s) || !g.bounds(s[len(s)-1]) || !g.build() {
+	if !ok {
+		return nil
+	}
+	last := s[len(s)-1]
+	g.least = cases[len(cases)-1].leastRoom(last)
+	if !g.compare(cases, s) || !g.bounds(last) || !g.build() {
 		return nil
 	}
 	return g
 }
 
-// leastRoom is how many elements the shortest axis that varies has room for.
-const leastRoom = 16
+// The shortest axes that vary have room for so many elements: few where each takes much arithmetic beside what is read for all of them, as the
+// pictures of a convolutional network do. Of a token's products with weights the weights are what takes time, for one token or for sixteen.
+const (
+	leastRoom = 16
+	dearRoom  = 2
+	dearRow   = 16 // terms of sums that an element adds, for each number that all of them share
+)
+
+// leastRoom is what the axes have room for at least whose elements a case has n of.
+func (c Case) leastRoom(n Values) (least Values) {
+	terms, shared := 0, 1
+	for _, u := range uop.Topo(c.Roots...) {
+		switch u.Op() {
+		case uop.Reduce:
+			terms += u.At(0).Shape().Numel()
+		case uop.Buffer, uop.Param:
+			shared += u.Shape().Numel()
+		}
+	}
+	for i := range least {
+		if least[i] = leastRoom; terms/dearRow > shared*max(1, n[i]) {
+			least[i] = dearRoom
+		}
+	}
+	return least
+}
 
 // mostNumber is how large a constant is that is computed from sizes: sums of a few stay within 32 bits.
 const mostNumber = 1 << 28
@@ -112,7 +142,7 @@ func (g *Graph) bounds(n Values) bool {
 		if !used {
 			continue
 		}
-		room := leastRoom
+		room := g.least[i]
 		for room < n[i]+most {
 			room *= 2
 		}

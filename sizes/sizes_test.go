@@ -290,3 +290,21 @@ func TestFamilyOfFewKernels(t *testing.T) {
 		}
 	}
 }
+
+// Rows that take much arithmetic beside what all of them share have room for a power of two of them, others for 16.
+func TestRoomOfDearRows(t *testing.T) {
+	products := func(in ...*uop.UOp) []*uop.UOp { // each of the places of a row by a matrix
+		n, places := in[0].Shape()[0], in[0].Shape()[1]
+		x := in[0].Reshape(n, places, 8, 1).Expand(n, places, 8, 640)
+		return []*uop.UOp{x.Mul(in[1].Reshape(1, 1, 8, 640).Expand(n, places, 8, 640)).Reduce(uop.Sum, 2)}
+	}
+	most := func(n, places int) int {
+		with := func(n int) Case { return made(products, uop.Shape{n, places, 8}, uop.Shape{8, 640}) }
+		g := Between(with(2), with(7), with(n))
+		require.NotNil(t, g)
+		return g.Vars[0].Hi
+	}
+	assert.Equal(t, 16, most(3, 1))
+	assert.Equal(t, 4, most(3, 100))
+	assert.Equal(t, 8, most(5, 100))
+}
