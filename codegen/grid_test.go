@@ -217,3 +217,37 @@ func TestIterationsOfSharedLoops(t *testing.T) {
 		assert.LessOrEqual(t, n, 65535, shape)
 	}
 }
+
+// A load whose place a reduction in the same body computes waits for it, though the register of the sum was there before.
+func TestLoadsBehindReductions(t *testing.T) {
+	dev, _ := gridDevice(t)
+	const n, bins = 40, 5
+	k := newKit()
+	o, x, at := k.param(dtype.F32, true, bins), k.param(dtype.I32, false, 64), k.param(dtype.I32, false, n, 3)
+	a := k.rngs(bins, n, 3)
+	k.out(o, a[:1], k.ConstOf(dtype.F32, 0))
+	sum := uop.Sum
+	place := k.sum(k.load(at, a[1], a[2]), a[2]).And(k.ConstOf(dtype.I32, uop.ValueOf(dtype.I32, 63))).Cast(dtype.Index) // which needs no condition
+	i := k.load(x, place).Cast(dtype.Index)
+	k.s.Outs = append(k.s.Outs, codegen.Out{Param: o, Axes: a[1:2], Index: []*uop.UOp{i}, Gate: k.inside(i, bins), Value: a[1].Cast(dtype.F32), Merge: &sum})
+	var xs, ats []byte
+	for i := range 64 {
+		xs = binary.LittleEndian.AppendUint32(xs, uint32(i%7))
+	}
+	want := make([]float32, bins)
+	for i := range n {
+		place := 0
+		for j := range 3 {
+			ats, place = binary.LittleEndian.AppendUint32(ats, uint32(i+j)), place+i+j
+		}
+		if bin := place % 64 % 7; bin < bins {
+			want[bin] += float32(i)
+		}
+	}
+	b := prepareGrid(t, dev, wgsl.Target(wgsl.Machine{}), k.s, [][]byte{make([]byte, 4*bins), xs, ats})
+	b.play(t)
+	raw := b.read(t, 0)
+	for i, w := range want {
+		assert.Equal(t, w, math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:])), "bin %d", i)
+	}
+}

@@ -48,6 +48,19 @@ func Visit(stmts []Stmt, f func(Stmt)) {
 	}
 }
 
+// Bound says that compilers leave the loads of a body in their places, behind stores to what may be the same memory or in conditions.
+func Bound(body []Stmt) bool {
+	return slices.ContainsFunc(body, func(s Stmt) bool {
+		switch s := s.(type) {
+		case *If:
+			return true
+		case *Store:
+			return !s.Buf.Arg().(uop.ParamArg).Scratch
+		}
+		return Bound(Body(s))
+	})
+}
+
 // WithBody is a copy of a loop or condition with another body.
 func WithBody(s Stmt, body []Stmt) Stmt {
 	switch s := s.(type) {

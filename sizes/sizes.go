@@ -103,7 +103,8 @@ func Between(cases ...Case) *Graph {
 const (
 	leastRoom = 16
 	dearRoom  = 2
-	dearRow   = 16 // terms of sums that an element adds, for each number that all of them share
+	dearRow   = 16      // terms of sums that an element adds, for each number that all of them share,
+	muchRow   = 1 << 20 // and at least, below which compiling once more costs more
 )
 
 // leastRoom is what the axes have room for at least whose elements a case has n of.
@@ -118,7 +119,8 @@ func (c Case) leastRoom(n Values) (least Values) {
 		}
 	}
 	for i := range least {
-		if least[i] = leastRoom; terms/dearRow > shared*max(1, n[i]) {
+		row := terms / max(1, n[i])
+		if least[i] = leastRoom; row >= muchRow && row/dearRow > shared {
 			least[i] = dearRoom
 		}
 	}

@@ -305,6 +305,7 @@ func TestRoomOfDearRows(t *testing.T) {
 		return g.Vars[0].Hi
 	}
 	assert.Equal(t, 16, most(3, 1))
-	assert.Equal(t, 4, most(3, 100))
-	assert.Equal(t, 8, most(5, 100))
+	assert.Equal(t, 4, most(3, 400))
+	assert.Equal(t, 8, most(5, 400))
+	assert.Equal(t, 16, most(3, 100), "these are soon computed")
 }

@@ -181,7 +181,7 @@ func sensible(check cobra.PositionalArgs) cobra.PositionalArgs {
 			if c.HasSubCommands() {
 				c.SuggestionsMinimumDistance = 2 // letters
 				if near := c.SuggestionsFor(args[0]); len(near) > 0 {
-					err = fmt.Errorf("%w: is %s meant?", err, strings.Join(near, " or "))
+					err = fmt.Errorf("%w (is %s meant?)", err, strings.Join(near, " or "))
 				}
 			}
 			return usagef("%w; see %s --help", err, c.CommandPath())

@@ -39,8 +39,8 @@ func TestUsage(t *testing.T) {
 		want string
 	}{
 		{"frobnicate", 2, `unknown command "frobnicate"`},
-		{"bemch", 2, `unknown command "bemch" for "weft": is bench meant?; see weft --help`},
-		{"train mnst", 2, `unknown command "mnst" for "weft train": is mnist meant?`},
+		{"bemch", 2, `unknown command "bemch" for "weft" (is bench meant?); see weft --help`},
+		{"train mnst", 2, `unknown command "mnst" for "weft train" (is mnist meant?)`},
 		{"train cifar", 2, `unknown command "cifar" for "weft train"`},
 		{"train mnist extra", 2, `unknown command "extra"`},
 		{"train mnist --steps x", 2, `invalid argument "x" for "--steps"`},

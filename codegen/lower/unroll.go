@@ -46,7 +46,7 @@ func (u *unroller) copies(l *codegen.Loop) int {
 		return 0
 	}
 	k := u.Copies
-	if bound(l.Body) {
+	if codegen.Bound(l.Body) {
 		k = max(k, u.Bound)
 	}
 	k = min(k, n, u.Ops/w)
@@ -57,18 +57,6 @@ func (u *unroller) copies(l *codegen.Loop) int {
 		return 0
 	}
 	return k
-}
-
-// bound says that compilers find loads of a body in their place: behind a store or in a condition.
-func bound(body []codegen.Stmt) bool {
-	found := false
-	codegen.Visit(body, func(s codegen.Stmt) {
-		switch s.(type) {
-		case *codegen.If, *codegen.Store:
-			found = true
-		}
-	})
-	return found
 }
 
 // whole says that a loop is so short that it is written out.

@@ -268,13 +268,11 @@ func (g *gridder) unroll() []codegen.Directive {
 	return out
 }
 
-// divisorNear is the greatest divisor of n from f down to its half, or f where there is none; n if that is less.
+// divisorNear is the greatest divisor of n up to f if it is more than half of that, else f; n if that is less.
 func divisorNear(n, f int) int {
 	f = min(n, f)
-	for d := f; d > f/2; d-- {
-		if n%d == 0 {
-			return d
-		}
+	if d := divisor(n, f); 2*d > f {
+		return d
 	}
 	return f
 }

@@ -17,7 +17,9 @@ const mostAhead = 4
 // ahead gives the loads of a body that can be made before it, and what of the body their indices need. There are none where nothing
 // keeps a compiler from moving them itself.
 func (r *renderer) ahead(body []codegen.Stmt) (lets []*codegen.Let, loads []*uop.UOp) {
-	bound := false // by stores or conditions
+	if !codegen.Bound(body) {
+		return nil, nil
+	}
 	made := map[*uop.UOp]bool{}
 	codegen.Visit(body, func(s codegen.Stmt) {
 		codegen.Writes(s, made)
@@ -28,15 +30,8 @@ func (r *renderer) ahead(body []codegen.Stmt) (lets []*codegen.Let, loads []*uop
 			for _, reg := range s.Regs {
 				made[reg] = true
 			}
-		case *codegen.If:
-			bound = true
-		case *codegen.Store:
-			bound = bound || r.array(s.Buf) != nil
 		}
 	})
-	if !bound {
-		return nil, nil
-	}
 	// early says that an expression is known before the body.
 	early := func(x *uop.UOp) bool {
 		for _, u := range uop.Topo(x) {
@@ -48,7 +43,7 @@ func (r *renderer) ahead(body []codegen.Stmt) (lets []*codegen.Let, loads []*uop
 	}
 	seen := map[*uop.UOp]bool{}
 	for _, s := range body {
-		if let, ok := s.(*codegen.Let); ok && early(let.Value) {
+		if let, ok := s.(*codegen.Let); ok && !r.mutable[let.Reg] && early(let.Value) {
 			delete(made, let.Reg)
 			lets = append(lets, let)
 			continue

@@ -53,7 +53,7 @@ func EntryName(hash func(text []byte) string, key, machine string) string {
 // same for any.
 func describe(t *codegen.Target) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %d %d %d %v %v %v %v %v %v %v %v %+v %s\n", t.Name, t.Registers, t.L1, t.L2, !t.Grid, t.Total, t.RelaxedFMA, t.SoftFMA,
+	fmt.Fprintf(&b, "%s %d %d %d %v %v %v %v %v %v %v %+v %s\n", t.Name, t.Registers, t.L1, t.L2, t.Total, t.RelaxedFMA, t.SoftFMA,
 		t.Broad, t.Grid, t.ShortLoops, t.CPUBacked, t.Limits, t.Features)
 	for _, d := range dtype.All {
 		fmt.Fprintf(&b, "%d ", t.VectorLen(d))

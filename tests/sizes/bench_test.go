@@ -39,6 +39,38 @@ func BenchmarkNewSize(b *testing.B) {
 	}
 }
 
+// What three to eight pictures take, 5.5 in the mean, where no number of them comes so often that it has a plan of its own; and with one for each.
+//
+//	go test ./tests/sizes -run '^$' -bench Pictures -benchtime 24x
+func BenchmarkPictures(b *testing.B) {
+	for _, own := range []bool{false, true} {
+		b.Run(fmt.Sprintf("own=%v", own), func(b *testing.B) {
+			e, err := engine.Open("CPU", engine.Options{OwnSizes: own, CacheDir: b.TempDir()})
+			require.NoError(b, err)
+			defer e.Close()
+			var weights []*tensor.Tensor
+			for range 6 {
+				weights = append(weights, drawn(e, 64, 64, 3, 3))
+			}
+			list := make([]float32, 8*64*56*56)
+			round := func(n int) {
+				list[0]++ // others than before
+				x := placed(e, list[:n*64*56*56], n, 64, 56, 56)
+				for _, w := range weights {
+					x = x.Conv(w, nil, tensor.Conv{Padding: 1}).ReLU()
+				}
+				require.NoError(b, tensor.Realize(b.Context(), x))
+			}
+			for _, n := range []int{1, 2, 3, 4, 5, 6, 7, 8} {
+				round(n)
+			}
+			for i := 0; b.Loop(); i++ {
+				round(3 + i%6)
+			}
+		})
+	}
+}
+
 const width = 64
 
 // growing is attention of 64 numbers to all rows so far, whose keys and values are joined.
