@@ -173,6 +173,8 @@ func (w *keyWriter) arg(a uop.Arg) {
 	case uop.CallArg:
 		w.int(keptOf(a.Body).number)
 		w.int(a.Out)
+	case uop.LoopArg:
+		w.loop(a)
 	case uop.ForeignArg:
 		w.text(fmt.Sprintf("%#v", a)) // quoted: texts may hold anything
 	default:

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/codegen/model"
 	"github.com/weft-ml/weft/schedule"
 	"github.com/weft-ml/weft/uop"
@@ -118,6 +119,11 @@ func values(targets []target) []*uop.UOp {
 // wanting gives, by input, the one other order that all kernels that read it want, of those that may lie otherwise.
 func (e *Engine) wanting(r *schedule.Result, inputs int, may map[int][]*uop.UOp) []*model.Packing {
 	want, readers := make([]*model.Packing, inputs), make([]int, inputs)
+	type asked struct {
+		bufs  []int
+		wants []*model.Packing
+	}
+	last := map[*codegen.Spec]asked{} // steps of a loop ask the same
 	for _, st := range r.Steps {
 		for _, b := range st.Bufs {
 			if buf := r.Bufs[b]; buf.Kind == schedule.InputBuf {
@@ -127,10 +133,15 @@ func (e *Engine) wanting(r *schedule.Result, inputs int, may map[int][]*uop.UOp)
 		if st.Spec == nil {
 			continue
 		}
-		for _, p := range model.Packings(st.Spec, e.machine.Target, func(p int) bool {
-			b := r.Bufs[st.Bufs[p]]
-			return b.Kind == schedule.InputBuf && may[b.Index] != nil && uop.Shape(st.Spec.Params[p].Dims).Numel() == b.N
-		}) {
+		a := last[st.Spec]
+		if !slices.Equal(a.bufs, st.Bufs) {
+			a = asked{st.Bufs, model.Packings(st.Spec, e.machine.Target, func(p int) bool {
+				b := r.Bufs[st.Bufs[p]]
+				return b.Kind == schedule.InputBuf && may[b.Index] != nil && uop.Shape(st.Spec.Params[p].Dims).Numel() == b.N
+			})}
+			last[st.Spec] = a
+		}
+		for _, p := range a.wants {
 			slot := r.Bufs[st.Bufs[p.Param]].Index
 			if want[slot] == nil {
 				want[slot] = p

@@ -265,6 +265,7 @@ func (e *Engine) buildOnce(ctx context.Context, c *canonical, searching, storeAl
 		}
 	}
 	index := map[string]int{}
+	of := map[*codegen.Spec][]int{} // the kernels of the Specs that were met, which loops have in each step
 	parts := map[part]int{}
 	made := map[int][]*uop.Origin{}
 	for _, st := range r.Steps {
@@ -273,6 +274,12 @@ func (e *Engine) buildOnce(ctx context.Context, c *canonical, searching, storeAl
 			continue
 		}
 		slots := slotsOf(p.plan, st, parts)
+		for _, k := range of[st.Spec] {
+			p.plan.Steps = append(p.plan.Steps, plan.Step{Kind: plan.Launch, Kernel: k, Slots: slots})
+		}
+		if of[st.Spec] != nil {
+			continue
+		}
 		for _, spec := range lower.Nests(st.Spec, e.machine.Target) {
 			key := specKey(spec)
 			k, ok := index[key]
@@ -292,6 +299,7 @@ func (e *Engine) buildOnce(ctx context.Context, c *canonical, searching, storeAl
 				made[k] = append(made[k], st.Made...)
 			}
 			p.plan.Steps = append(p.plan.Steps, plan.Step{Kind: plan.Launch, Kernel: k, Slots: slots})
+			of[st.Spec] = append(of[st.Spec], k)
 		}
 	}
 	for k, origins := range made {

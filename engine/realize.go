@@ -208,7 +208,7 @@ type resolver struct {
 	engine  *Engine
 	rec     *recording
 	done    uop.Map[*uop.UOp]
-	inlined map[*uop.UOp]*uop.UOp // calls, with the graphs that they stand for
+	inlined map[*uop.UOp]*uop.UOp // calls and loops, with the graphs that they stand for
 	columns []column              // the checks
 	on      map[*uop.UOp]numbers  // those that nodes depend on
 }
@@ -251,8 +251,11 @@ func (r *resolver) resolve(root *uop.UOp) (*uop.UOp, error) {
 			return nil, ErrStandIn
 		}
 		srcs := r.engine.operands(u)
-		if u.Op() == uop.Call {
+		switch {
+		case u.Op() == uop.Call:
 			srcs = []*uop.UOp{calling.Load().inline(r, u)}
+		case u.Op() == uop.Loop && r.engine.unrolls():
+			srcs = []*uop.UOp{r.unroll(u)}
 		}
 		if f.i < len(srcs) {
 			s := srcs[f.i]
@@ -300,8 +303,10 @@ func (r *resolver) pure(u *uop.UOp) *uop.UOp {
 	switch u.Op() {
 	case uop.Detach, uop.Check, uop.Extent:
 		return r.of(u.At(0))
-	case uop.Call:
-		return r.of(r.inlined[u])
+	case uop.Call, uop.Loop:
+		if v := r.inlined[u]; v != nil {
+			return r.of(v)
+		}
 	case uop.Store:
 		return r.update(u.At(0), r.of(u.At(1)))
 	case uop.After:

@@ -90,6 +90,9 @@ func (n *numbering) params(values []*uop.UOp) []*uop.UOp {
 		if a, ok := u.Arg().(uop.ForeignArg); ok && len(u.Src()) > a.Args { // files hold no code
 			done[u] = done[u.At(a.Args)]
 		}
+		if u.Op() == uop.Loop { // nor bodies
+			done[u] = done[u].Inlined()
+		}
 	}
 	out := make([]*uop.UOp, len(values))
 	for i, v := range values {

@@ -11,7 +11,7 @@ import (
 )
 
 // effects have laws and no value on the reference: their laws are those of the value that passes through. Calls have tests of their own.
-var effects = map[uop.Op]bool{uop.Check: true, uop.Extent: true, uop.After: true, uop.Copy: true, uop.Foreign: true, uop.Call: true}
+var effects = map[uop.Op]bool{uop.Check: true, uop.Extent: true, uop.After: true, uop.Copy: true, uop.Foreign: true, uop.Call: true, uop.Loop: true}
 
 // Every law is right inside random graphs, too.
 func TestLawsInContexts(t *testing.T) {

@@ -32,7 +32,7 @@ var forwards = [uop.NumOps]forward{
 // forwardOf is the forward law of an op. A law that is there makes a gradient of an operand from one of the result; none makes nothing.
 func forwardOf(o uop.Op) forward {
 	switch {
-	case o == uop.Call: // not in the table, which it asks
+	case o == uop.Call || o == uop.Loop: // not in the table, which they ask
 		return pushCall
 	case !o.Elementwise() || forwards[o] != nil:
 		return forwards[o]

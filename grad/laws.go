@@ -112,8 +112,11 @@ var laws = [uop.NumOps]law{
 
 // lawOf is the law of an op.
 func lawOf(o uop.Op) law {
-	if o == uop.Call { // not in the table, which it asks
+	switch o { // not in the table, which these ask
+	case uop.Call:
 		return called
+	case uop.Loop:
+		return looped
 	}
 	if laws[o] == nil && o.Elementwise() {
 		return none

@@ -151,7 +151,7 @@ func (r *runner) little(u *uop.UOp, most int) (calls, ok bool) {
 		switch n.Op() {
 		case uop.Buffer, uop.Param:
 			_, ok = r.raws[n]
-		case uop.After, uop.Store, uop.Check, uop.Extent, uop.Copy, uop.Var, uop.Foreign:
+		case uop.After, uop.Store, uop.Check, uop.Extent, uop.Copy, uop.Var, uop.Foreign, uop.Loop:
 			ok = false
 		case uop.Call:
 			calls = true

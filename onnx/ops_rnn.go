@@ -135,7 +135,7 @@ func (r *recurrent) bias(dir, which int) t {
 
 // run goes through the sequence in each direction. split says that biases of the state are the cell's to add.
 func (r *recurrent) run(step cell, split bool) []*Value {
-	n, b := r.x.Dim(0), r.x.Dim(1)
+	n := r.x.Dim(0)
 	r.c.ticks(n * r.dirs)
 	var ys, lasts []t
 	ends := make([][]t, len(r.initial))
@@ -152,32 +152,30 @@ func (r *recurrent) run(step cell, split bool) []*Value {
 		for _, h := range r.initial {
 			state = append(state, h.Select(0, dir))
 		}
-		outs := make([]t, n)
-		for i := range n {
-			at := i
-			if back {
-				at = n - 1 - i
-			}
-			next := step(dir, in.Select(0, at), state)
-			y := next[0]
+		walked := []t{in}
+		if r.lens != nil {
+			walked = append(walked, tensor.Arange(n).To(dtype.I32))
+		}
+		all, masked := tensor.Scan(func(state, in []t) (next, out []t) {
+			next = step(dir, in[0], state)
 			if r.lens != nil {
-				live := r.lens.Gt(at)
-				y = live.Where(y, tensor.ZerosLike(y))
+				live := r.lens.Gt(in[1])
+				out = []t{live.Where(next[0], tensor.ZerosLike(next[0]))}
 				for k := range next {
 					next[k] = live.Where(next[k], state[k])
 				}
 			}
-			for k := range next {
-				next[k] = next[k].Contiguous() // the next step reads it many times
-			}
-			state, outs[at] = next, y
-		}
-		y := r.c.full(0.0, Float32, []int{0, b, r.hidden}).To(r.x.DType())
-		if n > 0 {
-			y = tensor.Stack(0, outs...)
-		}
-		ys = append(ys, y)
+			return next, out
+		}, state, walked, tensor.ScanOptions{Back: back})
+		ys = append(ys, append(masked, all[0])[0])
 		for k := range ends {
+			if n > 0 {
+				last := n - 1
+				if back {
+					last = 0
+				}
+				state[k] = all[k].Select(0, last)
+			}
 			ends[k] = append(ends[k], state[k])
 		}
 	}

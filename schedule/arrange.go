@@ -22,7 +22,7 @@ func (s *scheduler) arrange() {
 		root[r] = true
 	}
 	for _, u := range s.topo {
-		own := u.Op() == uop.Foreign || slices.ContainsFunc(users[u], func(x *uop.UOp) bool { return x.Op() == uop.Foreign })
+		own := asIs(u) || slices.ContainsFunc(users[u], asIs)
 		if _, ok := s.stored[u]; ok && !own && !root[u] && u.Op() != uop.Scatter && !s.weighs(u) {
 			if order := s.permuted(u, users); order != nil {
 				s.layout[u] = order
@@ -30,6 +30,9 @@ func (s *scheduler) arrange() {
 		}
 	}
 }
+
+// asIs says that a node needs its operands and its results as they are.
+func asIs(u *uop.UOp) bool { return u.Op() == uop.Foreign || u.Op() == uop.Loop }
 
 // permuted is the order in which u is permuted and reshaped above, looking through what is computed element by
 // element, or nil.

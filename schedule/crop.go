@@ -49,6 +49,9 @@ func (s *scheduler) cropSpans() {
 
 func (k *kernel) crop(t *uop.Table, align int) {
 	k.from = make([]int, len(k.bufs))
+	if k.opaque() {
+		return
+	}
 	for p, rows := range k.rows() {
 		if rows.n > 0 {
 			k.cropParam(t, p, rows, align)

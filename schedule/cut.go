@@ -25,7 +25,7 @@ const (
 // axis, in which there is nothing to select. Threads have to be able to share the nests, if there is work for several.
 func (s *scheduler) cut() {
 	for _, k := range s.kernels {
-		if k.spec.Foreign == nil && !k.scans() {
+		if !k.opaque() && !k.scans() {
 			k.spec = s.cutSpec(k.spec)
 		}
 	}

@@ -185,7 +185,7 @@ func (s *scheduler) descend(u *uop.UOp, v use, p *plannedKernel, add func(*uop.U
 		}
 	case u.Op() == uop.Detach:
 		add(u.At(0), v)
-	case u.Op() == uop.Foreign: // its arguments are stored
+	case u.Op() == uop.Foreign || u.Op() == uop.Loop: // its arguments are stored
 	case u.Op() == uop.Gather:
 		add(u.At(1), v)
 		at := s.uniform(u.At(1), v.idx)

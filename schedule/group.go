@@ -90,7 +90,7 @@ func (s *scheduler) dropUnread() {
 		read[c.Bufs[1]] = true
 	}
 	for _, k := range s.kernels {
-		if len(k.spec.Outs) == 1 || k.spec.Foreign != nil {
+		if len(k.spec.Outs) == 1 || k.opaque() {
 			continue
 		}
 		k.spec.Outs = slices.DeleteFunc(k.spec.Outs, func(o codegen.Out) bool {
@@ -100,12 +100,12 @@ func (s *scheduler) dropUnread() {
 		})
 		s.compact(k)
 	}
-	s.kernels = slices.DeleteFunc(s.kernels, func(k *kernel) bool { return len(k.spec.Outs) == 0 && k.spec.Foreign == nil })
+	s.kernels = slices.DeleteFunc(s.kernels, func(k *kernel) bool { return len(k.spec.Outs) == 0 && !k.opaque() })
 }
 
 // compact renumbers the parameters of a kernel after some are used no more.
 func (s *scheduler) compact(k *kernel) {
-	if k.spec.Foreign != nil {
+	if k.opaque() {
 		return
 	}
 	used := make([]bool, len(k.bufs))

@@ -26,12 +26,14 @@ func (s *scheduler) lower() {
 		if _, ok := s.stored[u]; !ok {
 			continue
 		}
-		if _, ok := s.bufOf[u]; ok { // another result of a kernel that the program wrote
+		if _, ok := s.bufOf[u]; ok { // another result of a loop, or of a kernel that the program wrote
 			continue
 		}
 		b := s.bufs[s.bufFor(u, root)]
 		switch {
 		case b.N == 0:
+		case u.Op() == uop.Loop:
+			s.kernels = append(s.kernels, s.lowerLoop(u, func(u *uop.UOp) int { return s.bufFor(u, root) }))
 		case u.Op() == uop.Foreign:
 			s.kernels = append(s.kernels, foreignKernels.lower(s, u, func(u *uop.UOp) int { return s.bufFor(u, root) }))
 		default:

@@ -49,7 +49,7 @@ func (s *scheduler) nest() {
 // mergeRows gives kernels that fill an array and merge into it rows that threads share, for targets that have no other kernels of several nests.
 func (s *scheduler) mergeRows() {
 	for _, k := range s.kernels {
-		if k.spec.Foreign == nil && !k.scans() {
+		if !k.opaque() && !k.scans() {
 			k.spec = lower.MergeRows(k.spec, s.config.Nests)
 		}
 	}
@@ -85,7 +85,7 @@ func (n *nesting) about(k *kernel) *nested {
 			x.writes[b] = true
 		}
 	}
-	if k.spec.Foreign != nil {
+	if k.opaque() {
 		x.like.number = n.of("a kernel of the program's own")
 		return x
 	}

@@ -181,7 +181,7 @@ type Graphs struct {
 // Recorded is New, and notes how the schedule came about, up to so many laws.
 func Recorded(g *Graph, c Config, most int) (*Result, *History) {
 	h := &History{Table: g.Table}
-	s := begin(g, c)
+	s, _ := begin(g, c, nil)
 	s.watch = true
 	stop := rewrite.Also(g.Table, func(e rewrite.Event) {
 		if len(h.Laws) < most {
@@ -217,6 +217,10 @@ func Recorded(g *Graph, c Config, most int) (*Result, *History) {
 		}
 	}
 	for _, k := range s.kernels {
+		if k.loop != nil {
+			h.Kernels = append(h.Kernels, k.loop.derived()...)
+			continue
+		}
 		d := first[k]
 		for _, m := range append([]*kernel{k}, k.joined...) {
 			if of := made[m]; of != nil && of.Start != nil && !h.Full {

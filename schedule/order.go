@@ -99,7 +99,7 @@ func (k *kernel) inPlace(t *uop.Table, buf, slot int) bool {
 	if !slices.Contains(k.bufs, slot) {
 		return true
 	}
-	if k.spec.Foreign != nil { // who knows in which order
+	if k.opaque() { // who knows in which order
 		return false
 	}
 	var out int

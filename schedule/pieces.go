@@ -24,7 +24,7 @@ const (
 // stacked says which axes of a stored node's kernel are written piece by piece: those along which each element is another value, and no
 // reduction or index from data is.
 func (s *scheduler) stacked(u *uop.UOp, axes []*uop.UOp) []*uop.UOp {
-	if s.config.StoreAll || u.Op() == uop.Scatter || u.Op() == uop.Foreign || u.DType().Size() < 4 || !s.selects()[u] {
+	if s.config.StoreAll || u.Op() == uop.Scatter || u.Op() == uop.Foreign || u.Op() == uop.Loop || u.DType().Size() < 4 || !s.selects()[u] {
 		return nil
 	}
 	n := 1

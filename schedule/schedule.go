@@ -158,22 +158,21 @@ func (r *Result) bufName(i int) string {
 
 // New schedules a graph.
 func New(g *Graph, c Config) *Result {
-	s := begin(g, c)
-	for p := Chunk; p < numPhases; p++ {
-		s.run(p)
-	}
-	return s.result()
+	r, _ := Checked(g, c, nil)
+	return r
 }
 
-func begin(g *Graph, c Config) *scheduler {
-	s := &scheduler{graph: g, config: c, t: g.Table, table: newKeys(), stored: map[*uop.UOp]string{}, bufOf: map[*uop.UOp]int{}, origins: map[*uop.UOp]origin{}}
+// begin has loops scheduled, and the graph around them ready.
+func begin(g *Graph, c Config, check Check) (*scheduler, error) {
+	s := &scheduler{check: check, graph: g, config: c, t: g.Table, table: newKeys(), stored: map[*uop.UOp]string{}, bufOf: map[*uop.UOp]int{}, origins: map[*uop.UOp]origin{}}
 	for _, r := range g.Roots {
 		s.values = append(s.values, r.Value)
 	}
 	if foreignKernels != nil {
 		s.values = foreignKernels.begin(s, s.values)
 	}
-	return s
+	err := s.loops()
+	return s, err
 }
 
 // Phase is one step of scheduling. It leaves what the roots are worth as it was.
@@ -256,14 +255,17 @@ type scheduler struct {
 	origins   map[*uop.UOp]origin   // of index arrays
 	blocked   map[*uop.UOp]bool     // computed in blocks inside the sum that they weigh
 	selecting map[*uop.UOp]bool     // see selects
-	roots     []*uop.UOp            // the stored node of each root; nil where it has no elements
-	topo      []*uop.UOp            // everything the roots need, operands first
-	stored    map[*uop.UOp]string   // nodes with memory of their own, and why
-	before    map[*uop.UOp]string   // those of the round before, see decide,
-	first     bool                  // of which there is none
-	reasons   []Reason
-	layout    map[*uop.UOp][]int          // stored nodes whose axes lie in another order
-	plans     map[*uop.UOp]*plannedKernel // by stored node
+	looped    map[*uop.LoopBody]*loop
+
+	check   Check               // or nil
+	roots   []*uop.UOp          // the stored node of each root; nil where it has no elements
+	topo    []*uop.UOp          // everything the roots need, operands first
+	stored  map[*uop.UOp]string // nodes with memory of their own, and why
+	before  map[*uop.UOp]string // those of the round before, see decide,
+	first   bool                // of which there is none
+	reasons []Reason
+	layout  map[*uop.UOp][]int          // stored nodes whose axes lie in another order
+	plans   map[*uop.UOp]*plannedKernel // by stored node
 
 	bufs    []Buf
 	bufOf   map[*uop.UOp]int // stored node or Param → buffer
@@ -279,6 +281,7 @@ type scheduler struct {
 type kernel struct {
 	node *uop.UOp // the stored node
 	spec *codegen.Spec
+	loop *loop // or nil
 	bufs []int // by Param
 	from []int // by Param: the element at which it begins, after crop
 	made []*uop.Origin
@@ -333,6 +336,8 @@ func (s *scheduler) prepare() {
 		switch u.Op() {
 		case uop.Foreign:
 			foreignKernels.keep(s, u)
+		case uop.Loop:
+			s.keepLoop(u)
 		case uop.Copy:
 			panic("BUG: a copy between devices reached the scheduler")
 		case uop.After, uop.Store, uop.Buffer:
@@ -345,12 +350,12 @@ func (s *scheduler) prepare() {
 // that a step touches.
 func (s *scheduler) result() *Result {
 	r := &Result{Reasons: s.reasons}
-	used := make([]bool, len(s.bufs))
 	var steps []Step
 	for _, k := range s.kernels {
-		steps = append(steps, Step{k.spec, k.bufs, k.from, k.made})
+		steps = append(steps, s.steps(k)...)
 	}
 	steps = append(steps, s.copies...)
+	used := make([]bool, len(s.bufs))
 	for _, st := range steps {
 		for _, b := range st.Bufs {
 			used[b] = true

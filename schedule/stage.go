@@ -9,12 +9,21 @@ import (
 // Check is told of a graph before it is scheduled, and what it gives is told of every phase.
 type Check func(g *Graph) func(s Stage) error
 
-// Checked is New, but every phase is shown to a check, whose error ends the schedule (tests: schedule/evaluate).
+// Checked is New, but every phase is shown to a check, whose error ends the schedule (tests: schedule/evaluate); nil: to none.
 func Checked(g *Graph, c Config, check Check) (*Result, error) {
-	see := check(g)
-	s := begin(g, c)
+	var see func(s Stage) error
+	if check != nil {
+		see = check(g)
+	}
+	s, err := begin(g, c, check)
+	if err != nil {
+		return nil, err
+	}
 	for p := Chunk; p < numPhases; p++ {
 		s.run(p)
+		if see == nil {
+			continue
+		}
 		if err := see(Stage{s, p}); err != nil {
 			return nil, err
 		}

@@ -67,7 +67,7 @@ func (k *kernel) scans() bool {
 
 // part is a kernel that writes what it changes of an input, if buf is written over that; nil where it changes all.
 func (s *scheduler) part(k *kernel, buf, slot int) *kernel {
-	if k.spec.Foreign != nil {
+	if k.opaque() {
 		return nil
 	}
 	i := k.writes(buf)

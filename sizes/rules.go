@@ -17,7 +17,7 @@ var rules = [uop.NumOps]rule{
 	uop.Reduce: reduce, uop.Scan: scan, uop.Part: part, uop.ArgSort: argSort,
 	uop.Gather: gather, uop.Scatter: scatter, uop.Load: refuse, uop.Store: refuse, uop.After: refuse,
 	uop.Contiguous: elementwise, uop.Copy: refuse, uop.Check: check, uop.Extent: refuse, uop.Detach: detach,
-	uop.Foreign: exact, uop.Call: refuse,
+	uop.Foreign: exact, uop.Call: refuse, uop.Loop: refuse,
 }
 
 func ruleOf(rules *[uop.NumOps]rule, o uop.Op) rule {

@@ -41,8 +41,11 @@ func (b *Body) Inlined(args ...*UOp) []*UOp {
 	return Substitute(global, with, b.Outs...)
 }
 
-// Inlined is the graph that u, a call, stands for.
+// Inlined is the graph that u, a call or a loop, stands for.
 func (u *UOp) Inlined() *UOp {
+	if a, ok := u.arg.(LoopArg); ok {
+		return a.Unrolled(u.src...)[a.Out]
+	}
 	a := u.arg.(CallArg)
 	return a.Inlined(u.src...)[a.Out]
 }

@@ -75,6 +75,7 @@ const (
 	Extent     // ExtentArg: a value of which only the first elements of an axis count. Tensor level only
 	Foreign    // ForeignArg: one result of a kernel that the program wrote in the language of a target
 	Call       // CallArg: one result of a graph that was made once, for these arguments. Tensor level only
+	Loop       // LoopArg: one result of a graph that is computed many times, each time from what it gave before; of all times, stacked
 	numOps
 )
 
@@ -268,4 +269,5 @@ var table = [numOps]OpInfo{
 	Extent:     {"extent", 1, First, Memory, 0, nil, Nothing, free, Exact},
 	Foreign:    {"foreign", -1, Given, Memory, 0, nil, Nothing, free, Exact},
 	Call:       {"call", -1, Given, Memory, 0, nil, Nothing, free, Exact},
+	Loop:       {"loop", -1, Given, Memory, 0, nil, Nothing, free, Exact},
 }

@@ -25,7 +25,7 @@ var rules = [uop.NumOps]rule{
 	uop.Reduce: reduce, uop.Scan: scan, uop.Part: part, uop.ArgSort: elementwise,
 	uop.Gather: gather, uop.Scatter: scatter, uop.Load: refuse, uop.Store: refuse, uop.After: refuse,
 	uop.Contiguous: elementwise, uop.Copy: copied, uop.Check: check, uop.Extent: extent, uop.Detach: detach,
-	uop.Foreign: foreign, uop.Call: call,
+	uop.Foreign: foreign, uop.Call: call, uop.Loop: loop,
 }
 
 // ruleOf is found and not made when the program begins, so that programs that do not use this package do not link it.
@@ -257,6 +257,40 @@ func foreign(b *batch, u *uop.UOp) *uop.UOp {
 			" is text for one array; state what is the same in operations of tensors"})
 	}
 	return b.wide(u.At(a.Args))
+}
+
+// loop carries those that there are many of side by side, and goes along the axis behind theirs.
+func loop(b *batch, u *uop.UOp) *uop.UOp {
+	a := u.Arg().(uop.LoopArg)
+	body, with := uop.LoopBody{Carried: a.Carried, Along: a.Along}, map[*uop.UOp]*uop.UOp{}
+	args := make([]*uop.UOp, len(u.Src()))
+	for i, p := range a.Params {
+		if i >= a.Carried && b.many[u.At(i)] == nil {
+			body.Params, args[i] = append(body.Params, p), u.At(i)
+			continue
+		}
+		wide := uop.NewStandIn(p.DType(), first(b.n, p.Shape())...)
+		body.Params, with[p], args[i] = append(body.Params, wide), wide, b.wide(u.At(i))
+		if i >= a.Carried && i < a.Carried+a.Along {
+			args[i] = swapped(args[i])
+		}
+	}
+	inside := &batch{n: b.n, many: with, by: b.by}
+	inside.run(uop.Topo(a.Outs...), nil)
+	for _, o := range a.Outs {
+		body.Outs = append(body.Outs, inside.wide(o))
+	}
+	return swapped(uop.NewLoop(body, a.Steps, a.Back, args...)[a.Out])
+}
+
+// swapped is u with its first two axes in the other order.
+func swapped(u *uop.UOp) *uop.UOp {
+	order := make([]int, len(u.Shape()))
+	for i := range order {
+		order[i] = i
+	}
+	order[0], order[1] = 1, 0
+	return u.Permute(order...)
 }
 
 // call goes on with the graph that a call stands for.

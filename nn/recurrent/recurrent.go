@@ -152,16 +152,31 @@ func (s States) of(cell *Cell, i, n int) States {
 
 // run gives the output at each time and the last state. What the input contributes is one product for all times.
 func (l *Cell) run(x *tensor.Tensor, s States, backward bool) (*tensor.Tensor, States) {
-	steps := x.Linear(l.Input, l.InputBias).Unbind(0)
-	out := make([]*tensor.Tensor, len(steps))
-	for i := range steps {
-		t := i
-		if backward {
-			t = len(steps) - 1 - i
-		}
-		s = l.step(steps[t], s)
-		s = s.each((*tensor.Tensor).Contiguous) // the next step reads it many times
-		out[t] = s.H
+	carried := []*tensor.Tensor{s.H}
+	if s.C != nil {
+		carried = append(carried, s.C)
 	}
-	return tensor.Stack(0, out...), s
+	all, _ := tensor.Scan(func(carried, in []*tensor.Tensor) (next, out []*tensor.Tensor) {
+		s := States{H: carried[0]}
+		if len(carried) > 1 {
+			s.C = carried[1]
+		}
+		s = l.step(in[0], s)
+		if s.C != nil {
+			return []*tensor.Tensor{s.H, s.C}, nil
+		}
+		return []*tensor.Tensor{s.H}, nil
+	}, carried, []*tensor.Tensor{x.Linear(l.Input, l.InputBias)}, tensor.ScanOptions{Back: backward})
+	last := x.Dim(0) - 1
+	if backward {
+		last = 0
+	}
+	for i, a := range all {
+		carried[i] = a.Select(0, last)
+	}
+	s.H = carried[0]
+	if s.C != nil {
+		s.C = carried[1]
+	}
+	return all[0], s
 }

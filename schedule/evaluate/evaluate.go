@@ -59,7 +59,8 @@ func (c *Checker) Graph(g *schedule.Graph) func(s schedule.Stage) error {
 	for i, r := range g.Roots {
 		roots[i] = r.Value
 	}
-	if !c.small(roots) {
+	loops := slices.ContainsFunc(uop.Topo(roots...), func(u *uop.UOp) bool { return u.Op() == uop.Loop })
+	if loops || !c.small(roots) { // what a step of a loop does is a graph of its own
 		return skip
 	}
 	var fills []*filled

@@ -272,7 +272,7 @@ func (e *evaluator) eval(u *uop.UOp) []area {
 		return []area{e.src(u, 1)}
 	case uop.After:
 		return []area{e.assigned(u)}
-	case uop.Call:
+	case uop.Call, uop.Loop:
 		v := u.Inlined()
 		e.of(v)
 		return e.known[v]

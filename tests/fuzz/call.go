@@ -76,6 +76,7 @@ var ours = map[string]reflect.Value{
 	"Mapped":       reflect.ValueOf(Mapped),
 	"Checkpointed": reflect.ValueOf(Checkpointed),
 	"Smeared":      reflect.ValueOf(Smeared),
+	"Scanned":      reflect.ValueOf(Scanned),
 }
 
 func init() { maps.Copy(functions, ours) }

@@ -55,6 +55,41 @@ func Smeared(x T, size int) T {
 	}, []T{flat}, tensor.CustomOptions{}).Reshape(x.Shape()...)
 }
 
+// recurrences are steps of loops: of two tensors that are carried, an entry and a tensor that is the same in all steps.
+var recurrences = []func(a, b, in, w T) (next []T, out T){
+	func(a, b, in, w T) ([]T, T) { return []T{a.Mul(0.5).Add(in), b.Sub(a)}, a.Mul(w) },
+	func(a, b, in, w T) ([]T, T) {
+		s := a.Mul(w).SumKeep(-1).Tanh()
+		return []T{s.Mul(in), b.Add(s).Sigmoid()}, s.Add(b)
+	},
+	func(a, b, in, w T) ([]T, T) { return []T{b.Flip(-1), a.Maximum(in).Mul(w.Sigmoid())}, b.CumSum(-1) },
+	func(a, b, in, w T) ([]T, T) { return []T{in, a}, w.Sub(b) },
+	func(a, b, in, w T) ([]T, T) {
+		over := a.Gt(w).Where(a.Mul(0.25), in)
+		return []T{over, b.Mul(0.5).Add(over.MaxKeep(-1))}, over
+	},
+	func(a, b, in, w T) ([]T, T) { return []T{a.Sin().Add(w.Softmax(-1)), b}, in.Mul(b).MeanKeep(-1).Mul(a) },
+}
+
+// Scanned goes along multiples of x, and gives a result, or its gradient.
+func Scanned(x, w T, k, steps, way int) T {
+	list := make([]T, max(1, min(steps, 9)))
+	for i := range list {
+		list[i] = x.Mul(float64(i+1) / float64(len(list)))
+	}
+	step := recurrences[(k%len(recurrences)+len(recurrences))%len(recurrences)]
+	states, outs := tensor.Scan(func(s, in []T) (next, out []T) {
+		next, y := step(s[0], s[1], in[0], w)
+		return next, []T{y}
+	}, []T{w.Tanh(), tensor.ZerosLike(x)}, []T{tensor.Stack(0, list...)}, tensor.ScanOptions{Back: way&1 != 0})
+	y := append(states, outs...)[(way>>1&3)%3]
+	if way&8 == 0 {
+		return y.Sum(0)
+	}
+	g := y.Sin().Add(states[0]).Sum().Grad(x, w)
+	return g[way>>4&1]
+}
+
 func (g *generator) shapely() Arg { return num(g.N(len(shapely))) }
 
 // functional are the makers of what takes functions.
@@ -76,6 +111,9 @@ var functional = []maker{
 			return none, false
 		}
 		return on("Checkpointed", x, g.shapely())
+	})),
+	floating(full(func(g *generator, x int) (Op, bool) {
+		return on("Scanned", x, val(g.of(x, g.t(x).Shape())), num(g.N(len(recurrences))), num(g.In(2, 9)), num(g.N(32)))
 	})),
 	floating(full(func(g *generator, x int) (Op, bool) { return on("Smeared", x, num(g.In(1, 5))) })),
 	floating(func(g *generator, x int) (Op, bool) { return on("ContiguousBackward", x) }),

@@ -22,7 +22,7 @@ var left = map[string]string{
 	"Fill": "takes a device's memory", "Empty": "has no values", "EmptyLike": "has no values",
 	"Backward": "stores what Grad gives", "Gradient": "stores what Grad gives", "Detach": "what a realized value is made by",
 	"On": "needs two devices", "Own": "what Assign begins with", "RequireGrad": "a mark", "Freeze": "a mark",
-	"JVP": "drawn as Pushed", "Checkpoint": "drawn as Checkpointed", "Custom": "drawn as Smeared", "CustomUnsafe": "kernels in the language of one target: tests/foreign",
+	"JVP": "drawn as Pushed", "Checkpoint": "drawn as Checkpointed", "Custom": "drawn as Smeared", "Scan": "drawn as Scanned", "CustomUnsafe": "kernels in the language of one target: tests/foreign",
 	"Load": "in kernels of one's own", "Range": "in kernels of one's own", "VJP": "drawn as Pulled",
 	"ReshapeTo": "of sizes that vary, which vary makes none of", "ExpandTo": "of sizes that vary, which vary makes none of",
 	"Replace": "no op of its own", "GradReached": "Grad, which says more", "MoveTo": "needs two devices", "States": "of a captured function", "Adopt": "of a captured function",

@@ -1,0 +1,50 @@
+package engine
+
+import "github.com/weft-ml/weft/uop"
+
+// unrolls says that loops are written out, as graphs of all their steps: for devices that evaluate graphs, and where a graph is divided among several.
+func (e *Engine) unrolls() bool { return e.machine.Evaluate != nil || e.several != nil }
+
+// unroll is the graph that a loop stands for.
+func (r *resolver) unroll(u *uop.UOp) *uop.UOp {
+	if r.inlined == nil {
+		r.inlined = map[*uop.UOp]*uop.UOp{}
+	}
+	if r.inlined[u] == nil {
+		a := u.Arg().(uop.LoopArg)
+		graphs := a.Unrolled(u.Src()...)
+		for i, c := range a.Results(u.Src()...) {
+			r.inlined[c] = graphs[i]
+		}
+		r.inlined[u] = graphs[a.Out] // of an older generation of nodes, perhaps
+	}
+	return r.inlined[u]
+}
+
+// loop writes what a loop does in a step, with its stand-ins by number.
+func (w *keyWriter) loop(a uop.LoopArg) {
+	var body keyWriter
+	for i, p := range a.Params {
+		for ; p.Op() == uop.Reshape; p = p.At(0) {
+		}
+		body.number(p)
+		body.int(int(p.DType()))
+		body.int(p.Shape().Numel())
+		body.int(i)
+	}
+	for _, u := range uop.Topo(a.Pure...) {
+		body.node(u)
+	}
+	for _, u := range a.Pure {
+		body.int(body.id(u))
+	}
+	w.text(string(body.buf))
+	for _, n := range []int{a.Carried, a.Along, a.Steps, a.Out} {
+		w.int(n)
+	}
+	if a.Back {
+		w.int(1)
+	} else {
+		w.int(0)
+	}
+}

@@ -1,0 +1,297 @@
+package schedule
+
+import (
+	"slices"
+
+	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/uop"
+)
+
+// A loop is scheduled once, as a graph of its own, and its kernels run once for each step, on parts of the arrays that hold the results of all
+// steps. So it compiles in the same time however many steps it has. Outside it is one kernel that reads what it is given and writes its results,
+// until the schedule is complete.
+
+// loop is how a loop is scheduled.
+type loop struct {
+	uop.LoopArg
+	stored *uop.LoopBody // stands for it in the graph; its results are entries as they lie in memory
+	body   *Result       // of a step: inputs by Param, a root for each result that is stored
+	moves  []int         // of what is the same in all steps: how many nodes move it, which a step does
+	sizes  []int         // elements of an entry, by operand and then by stored result
+	number []int         // of a result among those that are stored
+}
+
+// loops has loops compute their results in arrays of which parts can be given to kernels, but for those that nobody reads.
+func (s *scheduler) loops() error {
+	order := uop.Topo(s.values...)
+	var list [][]*uop.UOp // the results of each loop that are used
+	of := func(u *uop.UOp) int {
+		return slices.IndexFunc(list, func(l []*uop.UOp) bool {
+			return l[0].Arg().(uop.LoopArg).LoopBody == u.Arg().(uop.LoopArg).LoopBody && slices.Equal(l[0].Src(), u.Src())
+		})
+	}
+	for _, u := range order {
+		if u.Op() != uop.Loop {
+			continue
+		}
+		if i := of(u); i >= 0 {
+			list[i] = append(list[i], u)
+		} else {
+			list = append(list, []*uop.UOp{u})
+		}
+	}
+	if list == nil {
+		return nil
+	}
+	loops := make([]*loop, len(list))
+	s.looped = map[*uop.LoopBody]*loop{}
+	for i, results := range list {
+		var err error
+		if loops[i], err = s.newLoop(results); err != nil {
+			return err
+		}
+		s.looped[loops[i].stored] = loops[i]
+	}
+	s.values = s.rebuilt(order, s.values, func(u, v *uop.UOp, _ func(*uop.UOp) *uop.UOp) *uop.UOp {
+		if u.Op() == uop.Loop {
+			return s.resultOf(loops[of(u)], u, v)
+		}
+		return v
+	})
+	return nil
+}
+
+// newLoop schedules a step, with the results that are used and those that are carried.
+func (s *scheduler) newLoop(results []*uop.UOp) (*loop, error) {
+	l := &loop{LoopArg: results[0].Arg().(uop.LoopArg), stored: &uop.LoopBody{}}
+	g := &Graph{Table: uop.NewArena()}
+	var done uop.Map[*uop.UOp]
+	of := func(u *uop.UOp) *uop.UOp {
+		v, _ := done.Get(u)
+		return v
+	}
+	l.moves, l.sizes = make([]int, len(l.Params)), make([]int, len(l.Params))
+	for i, p := range l.Params {
+		x := p
+		var moved []*uop.UOp
+		if i >= l.Carried+l.Along {
+			for x = results[0].At(i); moves(x); x = x.At(0) {
+				moved = append(moved, x)
+			}
+		}
+		l.moves[i], l.sizes[i] = len(moved), x.Shape().Numel()
+		if i < l.Carried+l.Along {
+			l.sizes[i] = s.entry(l.sizes[i], x)
+		}
+		g.Inputs = append(g.Inputs, Input{x.DType(), l.sizes[i]})
+		v := resized(g.Table.Param(i, l.sizes[i], x.DType()), x.Shape().Numel()).Reshape(x.Shape()...)
+		for _, m := range slices.Backward(moved) {
+			v = m.WithSrc(g.Table, func(*uop.UOp) *uop.UOp { return v })
+		}
+		done.Set(array(p), v.Reshape(p.Shape().Numel()))
+		done.Set(p, v)
+	}
+	var outs []*uop.UOp
+	kept := make([]bool, len(l.Pure))
+	for i, o := range l.Pure {
+		kept[i] = i < l.Carried || slices.ContainsFunc(results, func(u *uop.UOp) bool { return u.Arg().(uop.LoopArg).Out == i })
+		if kept[i] {
+			outs = append(outs, o)
+		}
+	}
+	for _, u := range uop.Topo(outs...) {
+		if x, ok := u.ConstValue(); ok {
+			done.Set(u, g.Table.ConstOf(u.DType(), x))
+		} else if of(u) == nil {
+			done.Set(u, u.WithSrc(g.Table, of))
+		}
+	}
+	var arrays []*uop.UOp // no two of them equal
+	l.number = make([]int, len(l.Pure))
+	for i, o := range l.Pure {
+		if !kept[i] {
+			continue
+		}
+		v := array(of(o))
+		l.number[i] = slices.Index(arrays, v)
+		if l.number[i] < 0 {
+			l.number[i] = len(arrays)
+			n := s.entry(v.Shape().Numel(), v)
+			arrays, l.sizes = append(arrays, v), append(l.sizes, n)
+			g.Roots = append(g.Roots, Root{resized(v.Reshape(v.Shape().Numel()), n), -1})
+			l.stored.Outs = append(l.stored.Outs, g.Roots[len(g.Roots)-1].Value)
+		}
+	}
+	var err error
+	if l.body, err = Checked(g, s.config, s.check); err != nil {
+		return nil, err
+	}
+	l.body.Steps = slices.DeleteFunc(l.body.Steps, func(st Step) bool {
+		if st.Spec != nil {
+			return false
+		}
+		to, from := l.body.Bufs[st.Bufs[0]].Index, l.body.Bufs[st.Bufs[1]].Index
+		for i, n := range l.number { // two results turned out to be one
+			if n == to {
+				l.number[i] = from
+			}
+		}
+		return true
+	})
+	return l, nil
+}
+
+// moves says that a node moves what it is made of, or makes it wider.
+func moves(u *uop.UOp) bool {
+	return u.Op().IsMovement() || u.Op() == uop.Cast && u.At(0).DType().Size() <= u.DType().Size()
+}
+
+// entry is how many elements of memory an entry of n takes, so that each begins where a part of an array may.
+func (s *scheduler) entry(n int, of *uop.UOp) int {
+	for s.config.Align > 0 && n*of.DType().Size()%s.config.Align != 0 {
+		n++
+	}
+	return n
+}
+
+// resized is u with n elements on its last axis: as many as there are, with zeros behind, or the first.
+func resized(u *uop.UOp, n int) *uop.UOp {
+	last := len(u.Shape()) - 1
+	have := u.Shape()[last]
+	lo, hi := make([]int, last+1), slices.Clone(u.Shape())
+	switch {
+	case n > have:
+		hi = make([]int, last+1)
+		hi[last] = n - have
+		return u.Pad(lo, hi)
+	case n < have:
+		hi[last] = n
+		return u.Shrink(lo, hi)
+	}
+	return u
+}
+
+// resultOf is a result of a loop, v, with operands that were rebuilt, as an array of entries as they lie in memory.
+func (s *scheduler) resultOf(l *loop, u, v *uop.UOp) *uop.UOp {
+	args := slices.Clone(v.Src())
+	for i, x := range args {
+		switch {
+		case i < l.Carried:
+			args[i] = resized(x.Reshape(x.Shape().Numel()), l.sizes[i])
+		case i < l.Carried+l.Along:
+			args[i] = resized(x.Reshape(l.Steps, x.Shape().Numel()/l.Steps), l.sizes[i])
+		default:
+			for range l.moves[i] {
+				x = x.At(0)
+			}
+			args[i] = x
+		}
+	}
+	out := s.loopResult(l, l.number[u.Arg().(uop.LoopArg).Out], distinct(args))
+	return resized(out, u.Shape().Numel()/l.Steps).Reshape(u.Shape()...)
+}
+
+func (s *scheduler) loopResult(l *loop, out int, args []*uop.UOp) *uop.UOp {
+	return s.t.Make(uop.Loop, l.stored.Outs[out].DType(), uop.LoopArg{LoopBody: l.stored, Steps: l.Steps, Out: out}, args...)
+}
+
+// keepLoop has the operands and the results of a loop stored.
+func (s *scheduler) keepLoop(u *uop.UOp) {
+	s.keep(u, "a result of a loop")
+	for _, x := range u.Src() {
+		if x = array(x); x.Op() != uop.Param {
+			s.keep(x, "a loop reads it")
+		}
+	}
+}
+
+// lowerLoop makes one kernel of a loop.
+func (s *scheduler) lowerLoop(u *uop.UOp, bufFor func(u *uop.UOp) int) *kernel {
+	l := s.looped[u.Arg().(uop.LoopArg).LoopBody]
+	k := &kernel{node: u, spec: &codegen.Spec{Home: s.t}, loop: l}
+	for _, x := range u.Src() {
+		v := array(x)
+		buf, ok := s.bufOf[v]
+		if v.Op() == uop.Param {
+			buf, ok = v.Arg().(uop.ParamArg).Slot, true
+		}
+		if !ok {
+			panic("BUG: an operand of a loop has no memory")
+		}
+		k.operand(buf, x)
+	}
+	for i := range l.stored.Outs {
+		r := s.loopResult(l, i, u.Src())
+		k.operand(bufFor(r), r)
+		k.spec.Params[len(k.spec.Params)-1].Write = true
+	}
+	return k
+}
+
+// operand is param for kernels that have all parameters in their order.
+func (k *kernel) operand(buf int, u *uop.UOp) {
+	k.spec.Params = append(k.spec.Params, codegen.Param{DType: u.DType(), Dims: slices.Clone(u.Shape())})
+	k.bufs = append(k.bufs, buf)
+}
+
+// opaque says that a kernel is no graph.
+func (k *kernel) opaque() bool { return k.loop != nil || k.spec.Foreign != nil }
+
+// derived is how the kernels of a loop came about: of what was done to a step nothing is noted.
+func (l *loop) derived() (out []Derivation) {
+	for range l.Steps {
+		for _, st := range l.body.Steps {
+			var d Derivation
+			for p := Group; p < numPhases; p++ {
+				d.After[p] = st.Spec
+			}
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// steps are those of a kernel: of a loop the kernels of all its steps.
+func (s *scheduler) steps(k *kernel) (out []Step) {
+	l := k.loop
+	if l == nil {
+		return []Step{{k.spec, k.bufs, k.from, k.made}}
+	}
+	at := make([]int, len(l.body.Bufs)) // a buffer of the body: an operand, or behind these a result, or −1
+	own := make([]int, len(l.body.Bufs))
+	for i, b := range l.body.Bufs {
+		switch b.Kind {
+		case InputBuf:
+			at[i] = b.Index
+		case OutputBuf:
+			at[i] = len(l.Params) + b.Index
+		default:
+			at[i], own[i] = -1, len(s.bufs)
+			s.bufs = append(s.bufs, b)
+		}
+	}
+	for i := range l.Steps {
+		for _, st := range l.body.Steps {
+			step := Step{st.Spec, make([]int, len(st.Bufs)), make([]int, len(st.Bufs)), st.Made}
+			for p, b := range st.Bufs {
+				if st.From != nil {
+					step.From[p] = st.From[p]
+				}
+				j, entry := at[b], 0
+				switch {
+				case j < 0:
+					step.Bufs[p] = own[b]
+					continue
+				case j < l.Carried && i > 0: // what the step before made
+					j, entry = len(l.Params)+l.number[j], l.Step(i-1)
+				case j >= l.Carried && j < l.Carried+l.Along, j >= len(l.Params):
+					entry = l.Step(i)
+				}
+				step.Bufs[p] = k.bufs[j]
+				step.From[p] += entry * l.sizes[j]
+			}
+			out = append(out, step)
+		}
+	}
+	return out
+}

@@ -1,0 +1,230 @@
+package tensor
+
+import (
+	"slices"
+
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/uop"
+)
+
+// ScanOptions are the options of Scan.
+type ScanOptions struct {
+	Steps int  // how many steps there are, where no array says so
+	Back  bool // from the last entry to the first
+}
+
+// Scan computes what depends on the step before: recurrent layers, filters, solvers of differential equations. It goes along the first axis of the
+// arrays in, which must have one size: step gets what is carried and the entries of this step, and returns what is carried to the next step, of the
+// same shapes and types, and any other results. Scan returns what was carried after each step and the other results, stacked along a new first axis:
+// entry i belongs to entry i of the arrays, also where they are gone through from the last to the first.
+//
+//	sums, _ := tensor.Scan(func(s, in []*tensor.Tensor) (next, out []*tensor.Tensor) {
+//		return []*tensor.Tensor{s[0].Mul(0.9).Add(in[0])}, nil
+//	}, []*tensor.Tensor{tensor.Zeros(3)}, []*tensor.Tensor{xs}, tensor.ScanOptions{}) // xs [100 3]
+//
+// The graph holds one step, which is compiled once: neither grows with the number of steps. step is called once, with tensors that have no values;
+// what it draws at random it draws once, for all steps. Gradients go through, also to what step uses besides its arguments: backwards it is a
+// scan again, over all that was carried, which is kept.
+//
+// Inlined, errors would name a line of the library: they name the first line outside of it.
+//
+//go:noinline
+func Scan(step func(carried, in []*Tensor) (next, out []*Tensor), carried, in []*Tensor, o ScanOptions) (states, outs []*Tensor) {
+	const op = "Scan"
+	steps := o.Steps
+	for i, x := range in {
+		switch {
+		case x.Rank() == 0:
+			fail(op, rooms(in), "array %d has no axis to go along", i)
+		case i > 0 && x.sizeAt(0) != in[0].sizeAt(0):
+			fail(op, rooms(in), "array %d has %v entries, the one before %v", i, x.sizeAt(0), in[i-1].sizeAt(0))
+		case o.Steps > 0 && x.room()[0] != o.Steps:
+			fail(op, rooms(in), "array %d has %d entries for %d steps", i, x.room()[0], o.Steps)
+		}
+		steps = x.room()[0]
+	}
+	if len(in) == 0 && o.Steps <= 0 {
+		failArg(op, "there is no array to go along, and ScanOptions say no number of steps")
+	}
+	all := append(slices.Clone(carried), in...)
+	e := commonEngine(op, all...)
+	call := func(f func(i int) *Tensor) []*Tensor {
+		args := make([]*Tensor, len(all))
+		for i := range args {
+			args[i] = f(i)
+		}
+		next, out := step(args[:len(carried):len(carried)], args[len(carried):])
+		checkCarried(op, carried, next)
+		return append(slices.Clone(next), out...)
+	}
+	t := trace(op, func(args ...*Tensor) []*Tensor { return call(func(i int) *Tensor { return args[i] }) }, all, func(i int) uop.Shape {
+		if i < len(carried) {
+			return slices.Clone(all[i].shape())
+		}
+		return without(all[i].shape(), 0)
+	})
+	results := make([]*Tensor, len(t.outs))
+	switch nodes, ok := t.loop(len(carried), steps, o.Back); {
+	case steps == 0:
+		for i, y := range t.outs {
+			results[i] = newTensor(spread(y.node().Int(0), append(uop.Shape{0}, y.shape()...)), e)
+		}
+	case ok:
+		for i, u := range nodes {
+			results[i] = newTensor(u, e)
+		}
+	default:
+		state := carried
+		list := make([][]*Tensor, len(t.outs))
+		for i := range steps {
+			at := i
+			if o.Back {
+				at = steps - 1 - i
+			}
+			now := call(func(i int) *Tensor {
+				if i < len(carried) {
+					return state[i]
+				}
+				return all[i].Select(0, at)
+			})
+			state = nil
+			for k, y := range now {
+				if k < len(carried) {
+					y = y.Contiguous() // the next step reads it many times
+					state = append(state, y)
+				}
+				if list[k] == nil {
+					list[k] = make([]*Tensor, steps)
+				}
+				list[k][at] = y
+			}
+		}
+		for k := range results {
+			results[k] = Stack(0, list[k]...)
+		}
+	}
+	return results[:len(carried):len(carried)], results[len(carried):]
+}
+
+// fewSteps are written out, so that they are fused with each other.
+const fewSteps = 3
+
+// loop gives the results of a loop whose steps are the traced function; false: they have to be written out.
+func (t *traced) loop(carried, steps int, back bool) ([]*uop.UOp, bool) {
+	if steps <= fewSteps {
+		return nil, false
+	}
+	for _, x := range t.in {
+		if x.node().Sizes() != nil || x.Numel() == 0 {
+			return nil, false
+		}
+	}
+	c := &closure{stand: t.stand, inside: map[*uop.UOp]bool{}, shared: map[*uop.UOp]*uop.UOp{}}
+	for i, s := range t.stand {
+		c.inside[s] = true
+		if e := t.in[i].Engine(); e != nil && e.Several() {
+			return nil, false
+		}
+	}
+	outs, ok := c.close(uop.Inline(nodes(t.outs)...))
+	if !ok {
+		return nil, false
+	}
+	body := uop.LoopBody{Params: append(slices.Clone(t.stand), c.params...), Carried: carried, Along: len(t.in) - carried, Outs: outs}
+	return uop.NewLoop(body, steps, back, append(nodes(t.in), c.args...)...)[:len(outs)], true
+}
+
+// closure makes arguments of what a graph uses besides its stand-ins.
+type closure struct {
+	stand        []*uop.UOp
+	inside       map[*uop.UOp]bool // nodes that depend on a stand-in
+	shared       map[*uop.UOp]*uop.UOp
+	params, args []*uop.UOp
+}
+
+// close gives graphs that depend on stand-ins and constants alone; false: they have an effect or a size that varies.
+func (c *closure) close(roots []*uop.UOp) ([]*uop.UOp, bool) {
+	order := uop.Topo(roots...)
+	slots := map[int]bool{} // of gradients in what functions state of them
+	for _, u := range order {
+		if f, ok := u.Arg().(uop.FunctionArg); ok {
+			slots[f.Slot] = true
+		}
+	}
+	for _, u := range order {
+		if u.Op() == uop.Param && slots[u.Slot()] || slices.ContainsFunc(u.Src(), func(s *uop.UOp) bool { return c.inside[s] }) {
+			c.inside[u] = true
+		}
+		if !c.inside[u] {
+			continue
+		}
+		switch u.Op() {
+		case uop.Check, uop.Extent, uop.After, uop.Store, uop.Copy, uop.Foreign:
+			return nil, false
+		}
+		if u.Sizes() != nil || u.Shape().Numel() == 0 {
+			return nil, false
+		}
+	}
+	var done uop.Map[*uop.UOp]
+	for _, s := range c.stand {
+		done.Set(s, s)
+	}
+	get := func(u *uop.UOp) *uop.UOp {
+		if v, _ := done.Get(u); v != nil {
+			return v
+		}
+		return c.free(u)
+	}
+	for _, u := range order {
+		if v, _ := done.Get(u); v == nil && c.inside[u] {
+			done.Set(u, u.WithSrc(u.Home(), get))
+		}
+	}
+	out := make([]*uop.UOp, len(roots))
+	for i, r := range roots {
+		out[i] = get(r)
+	}
+	return out, true
+}
+
+// free is what a step reads of a node that is the same in all steps.
+func (c *closure) free(u *uop.UOp) *uop.UOp {
+	if v := c.shared[u]; v != nil {
+		return v
+	}
+	v := u
+	if !constant(u) {
+		v = uop.NewStandIn(u.DType(), u.Shape()...)
+		c.params, c.args = append(c.params, v), append(c.args, u)
+	}
+	c.shared[u] = v
+	return v
+}
+
+// constant says that a node is made of numbers alone, element by element, and that nobody differentiates by them.
+func constant(u *uop.UOp) bool {
+	return !below(u, func(u *uop.UOp) bool {
+		if a, ok := u.Arg().(uop.ConstArg); ok {
+			return a.ID != 0
+		}
+		return u.Op() != uop.Range && !u.Op().IsMovement() && !u.Op().Elementwise()
+	})
+}
+
+// checkCarried fails unless a step returns what it was given.
+func checkCarried(op string, before, after []*Tensor) {
+	if len(after) != len(before) {
+		failArg(op, "a step returns %d tensors to carry for %d", len(after), len(before))
+	}
+	for i, x := range after {
+		switch {
+		case x == nil:
+			failArg(op, "tensor %d to carry is nil", i)
+		case !x.shape().Equal(before[i].shape()):
+			fail(op, shapesOf(before[i], x), "a step changes the shape of tensor %d that is carried", i)
+		case x.DType() != before[i].DType():
+			failType(op, []dtype.DType{before[i].DType(), x.DType()}, "a step changes the type of tensor %d that is carried", i)
+		}
+	}
+}
