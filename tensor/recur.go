@@ -59,9 +59,9 @@ func Scan(step func(carried, in []*Tensor) (next, out []*Tensor), carried, in []
 	}
 	t := trace(op, func(args ...*Tensor) []*Tensor { return call(func(i int) *Tensor { return args[i] }) }, all, func(i int) uop.Shape {
 		if i < len(carried) {
-			return slices.Clone(all[i].shape())
+			return append(uop.Shape{}, all[i].shape()...)
 		}
-		return without(all[i].shape(), 0)
+		return append(uop.Shape{}, without(all[i].shape(), 0)...)
 	})
 	results := make([]*Tensor, len(t.outs))
 	switch nodes, ok := t.loop(len(carried), steps, o.Back); {

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/tensor"
 )
 
@@ -56,5 +57,157 @@ func TestScanIsWrittenOut(t *testing.T) {
 			require.NoError(t, err)
 			assert.InDeltaSlice(t, want, got, 1e-4, "result %d, back %v", k, back)
 		}
+	}
+}
+
+// listed are the elements of tensors, in one list.
+func listed(t *testing.T, ts ...*tensor.Tensor) (all []float64) {
+	t.Helper()
+	for _, x := range ts {
+		v, err := tensor.Data[float64](t.Context(), x.To(dtype.F64))
+		require.NoError(t, err)
+		all = append(all, v...)
+	}
+	return all
+}
+
+// decay is s ← tanh(s·w + x), of n steps, by Scan or written out.
+func decay(scan bool, s, x, w *tensor.Tensor) *tensor.Tensor {
+	step := func(s, x *tensor.Tensor) *tensor.Tensor { return s.MatMul(w).Add(x).Tanh() }
+	if scan {
+		all, _ := tensor.Scan(func(s, in []*tensor.Tensor) (next, out []*tensor.Tensor) {
+			return []*tensor.Tensor{step(s[0], in[0])}, nil
+		}, []*tensor.Tensor{s}, []*tensor.Tensor{x}, tensor.ScanOptions{})
+		return all[0]
+	}
+	var all []*tensor.Tensor
+	for _, x := range x.Unbind(0) {
+		s = step(s, x)
+		all = append(all, s)
+	}
+	return tensor.Stack(0, all...)
+}
+
+// What derivatives of all kinds make of a scan is what they make of the same written out.
+func TestDerivativesOfScans(t *testing.T) {
+	tensor.Seed(2)
+	x, s, w := tensor.Randn(5, 2, 3), tensor.Randn(2, 3), tensor.Randn(3, 3)
+	require.NoError(t, tensor.Realize(t.Context(), x, s, w))
+	for name, f := range map[string]func(scan bool) []*tensor.Tensor{
+		"second": func(scan bool) []*tensor.Tensor {
+			g := decay(scan, s, x, w).Square().Sum().Grad(w)[0]
+			return g.Sin().Sum().Grad(w, x, s)
+		},
+		"forward": func(scan bool) []*tensor.Tensor {
+			out, moved := tensor.JVP(func(in ...*tensor.Tensor) []*tensor.Tensor {
+				return []*tensor.Tensor{decay(scan, in[0], x, in[1])}
+			}, []*tensor.Tensor{s, w}, []*tensor.Tensor{s.Sin(), w.Cos()})
+			return append(out, moved...)
+		},
+		"of many": func(scan bool) []*tensor.Tensor {
+			return tensor.Vmap(func(in ...*tensor.Tensor) []*tensor.Tensor {
+				y := decay(scan, in[0].Reshape(1, 3), in[1].Reshape(5, 1, 3), w)
+				return append([]*tensor.Tensor{y}, y.Square().Sum().Grad(w, in[0])...)
+			}, tensor.VmapOptions{In: []int{0, 1}})(s, x)
+		},
+		"many weights": func(scan bool) []*tensor.Tensor {
+			return tensor.Vmap(func(in ...*tensor.Tensor) []*tensor.Tensor {
+				y := decay(scan, s, x, in[0])
+				return y.Square().Sum().Grad(in[0])
+			}, tensor.VmapOptions{})(tensor.Stack(0, w, w.Sin(), w.T()))
+		},
+		"begun again": func(scan bool) []*tensor.Tensor {
+			y := tensor.Checkpoint(func(in ...*tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{decay(scan, s, x, in[0])} }, w)[0]
+			return append(y.Exp().Sum().Grad(w, s), y)
+		},
+		"of views": func(scan bool) []*tensor.Tensor { // the gradient of what is a view of what a step reads
+			v := w.T().Contiguous()
+			u := v.T()
+			return decay(scan, s, x, u).Sum().Grad(u, v, w)
+		},
+		"of a number": func(scan bool) []*tensor.Tensor {
+			a := tensor.Full(0.5, dtype.F32)
+			b := tensor.Full(0.5, dtype.F32)
+			y := decay(scan, s.Mul(b), x, w.Mul(a))
+			return y.Sum().Grad(a, b)
+		},
+	} {
+		assert.InDeltaSlice(t, listed(t, f(false)...), listed(t, f(true)...), 2e-4, name)
+	}
+}
+
+// A scan in a scan, of integers, of what is carried past and of constants.
+func TestScansOfMore(t *testing.T) {
+	x := tensor.Of([]int32{3, 1, 4, 1, 5, 9, 2, 6}, 4, 2)
+	run := func(step func(s, in []*tensor.Tensor) (next, out []*tensor.Tensor), s ...*tensor.Tensor) []*tensor.Tensor {
+		states, outs := tensor.Scan(step, s, []*tensor.Tensor{x}, tensor.ScanOptions{})
+		return append(states, outs...)
+	}
+	got := run(func(s, in []*tensor.Tensor) (next, out []*tensor.Tensor) {
+		inner, _ := tensor.Scan(func(t, in []*tensor.Tensor) (next, out []*tensor.Tensor) {
+			return []*tensor.Tensor{t[0].Mul(2).Add(in[0])}, nil
+		}, []*tensor.Tensor{s[0]}, []*tensor.Tensor{tensor.Stack(0, in[0], in[0], s[0], in[0], in[0])}, tensor.ScanOptions{})
+		return []*tensor.Tensor{inner[0].Select(0, 4).Mod(1000)}, []*tensor.Tensor{inner[0]}
+	}, tensor.Of([]int32{1, 2}, 2))
+	s := []int{1, 2}
+	var states, outs []float64
+	for i := range 4 {
+		in := []int{[]int{3, 4, 5, 2}[i], []int{1, 1, 9, 6}[i]}
+		t0 := append([]int{}, s...)
+		for _, add := range [][]int{in, in, s, in, in} {
+			for j := range 2 {
+				t0[j] = t0[j]*2 + add[j]
+				outs = append(outs, float64(t0[j]))
+			}
+		}
+		s = []int{t0[0] % 1000, t0[1] % 1000}
+		states = append(states, float64(s[0]), float64(s[1]))
+	}
+	assert.Equal(t, states, listed(t, got[0]))
+	assert.Equal(t, outs, listed(t, got[1]))
+
+	swap := run(func(s, in []*tensor.Tensor) (next, out []*tensor.Tensor) {
+		return []*tensor.Tensor{s[1], s[0]}, []*tensor.Tensor{s[0], tensor.Ones(2), in[0], in[0]}
+	}, tensor.Of([]float32{1, 2}, 2), tensor.Of([]float32{3, 4}, 2))
+	assert.Equal(t, []float64{3, 4, 1, 2, 3, 4, 1, 2}, listed(t, swap[0]))
+	assert.Equal(t, []float64{1, 2, 3, 4, 1, 2, 3, 4}, listed(t, swap[1]))
+	assert.Equal(t, []float64{1, 2, 3, 4, 1, 2, 3, 4}, listed(t, swap[2]))
+	assert.Equal(t, []float64{1, 1, 1, 1, 1, 1, 1, 1}, listed(t, swap[3]))
+	assert.Equal(t, listed(t, x), listed(t, swap[4]))
+	assert.Equal(t, listed(t, x), listed(t, swap[5]))
+
+	powers, _ := tensor.Scan(func(s, _ []*tensor.Tensor) (next, out []*tensor.Tensor) { return []*tensor.Tensor{s[0].Mul(2)}, nil },
+		[]*tensor.Tensor{tensor.Full(1, dtype.F32)}, nil, tensor.ScanOptions{Steps: 10})
+	assert.Equal(t, []float64{2, 4, 8, 16, 32, 64, 128, 256, 512, 1024}, listed(t, powers[0]))
+	none, _ := tensor.Scan(func(s, in []*tensor.Tensor) (next, out []*tensor.Tensor) {
+		return []*tensor.Tensor{s[0].Add(in[0])}, nil
+	},
+		[]*tensor.Tensor{tensor.Zeros(3)}, []*tensor.Tensor{tensor.Zeros(0, 3)}, tensor.ScanOptions{})
+	assert.Equal(t, []int{0, 3}, none[0].Shape())
+}
+
+func TestScanErrors(t *testing.T) {
+	scan := func(step func(s, in []*tensor.Tensor) (next, out []*tensor.Tensor), s, in []*tensor.Tensor, o tensor.ScanOptions) func() {
+		return func() { tensor.Scan(step, s, in, o) }
+	}
+	same := func(s, in []*tensor.Tensor) (next, out []*tensor.Tensor) { return s, nil }
+	one := []*tensor.Tensor{tensor.Zeros(2)}
+	for want, f := range map[string]func(){
+		"array 0 has no axis to go along":                      scan(same, one, []*tensor.Tensor{tensor.Full(1, dtype.F32)}, tensor.ScanOptions{}),
+		"array 1 has 3 entries, the one before 2":              scan(same, one, []*tensor.Tensor{tensor.Zeros(2, 2), tensor.Zeros(3)}, tensor.ScanOptions{}),
+		"array 0 has 2 entries for 5 steps":                    scan(same, one, []*tensor.Tensor{tensor.Zeros(2, 2)}, tensor.ScanOptions{Steps: 5}),
+		"there is no array to go along":                        scan(same, one, nil, tensor.ScanOptions{}),
+		"a step returns 0 tensors to carry for 1":              scan(func(s, in []*tensor.Tensor) (next, out []*tensor.Tensor) { return nil, s }, one, nil, tensor.ScanOptions{Steps: 5}),
+		"a step changes the shape of tensor 0 that is carried": scan(func(s, in []*tensor.Tensor) (next, out []*tensor.Tensor) { return []*tensor.Tensor{s[0].Sum()}, nil }, one, nil, tensor.ScanOptions{Steps: 5}),
+		"a step changes the type of tensor 0 that is carried": scan(func(s, in []*tensor.Tensor) (next, out []*tensor.Tensor) {
+			return []*tensor.Tensor{s[0].To(dtype.I32)}, nil
+		}, one, nil, tensor.ScanOptions{Steps: 5}),
+		"tensor 0 to carry is nil":        scan(func(s, in []*tensor.Tensor) (next, out []*tensor.Tensor) { return []*tensor.Tensor{nil}, nil }, one, nil, tensor.ScanOptions{Steps: 5}),
+		"result 1 of the function is nil": scan(func(s, in []*tensor.Tensor) (next, out []*tensor.Tensor) { return s, []*tensor.Tensor{nil} }, one, nil, tensor.ScanOptions{Steps: 5}),
+	} {
+		err := tensor.Try(f)
+		require.Error(t, err, want)
+		assert.Contains(t, err.Error(), want)
+		assert.Contains(t, err.Error(), "recur_test.go", want)
 	}
 }
