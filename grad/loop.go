@@ -10,28 +10,24 @@ import (
 
 // looped gives the gradients of the operands of a loop.
 func looped(u, g *uop.UOp) []*uop.UOp {
-	l := &loopGradient{LoopArg: u.Arg().(uop.LoopArg), u: u, values: u.Arg().(uop.LoopArg).Results(u.Src()...)}
+	l := &loopGradient{LoopArg: u.Arg().(uop.LoopArg), u: u, values: u.Arg().(uop.LoopArg).Results(u.Src()...), back: map[int]*uop.UOp{}}
 	l.derive(g)
-	after := l.carriedBack()
-	l.stand(l.seeds, after)
-	at := make([]*uop.UOp, 0, len(l.each)) // stand-ins, and what they are in all steps
-	with := map[*uop.UOp]*uop.UOp{}
-	for _, p := range l.each {
-		at = append(at, p.all)
-		with[p.one] = p.all
-	}
 	out := make([]*uop.UOp, len(u.Src()))
-	for k, d := range l.starts {
-		out[k] = d
+	l.carriedBack(out)
+	with, same := map[*uop.UOp]*uop.UOp{}, map[int]*uop.UOp{}
+	known := append([]*uop.UOp{}, u.Src()...)
+	for _, p := range l.each {
+		with[p.one] = p.all
+		known = append(known, p.all)
 	}
-	same := map[int]*uop.UOp{}
 	var wrt []int
 	var ds []*uop.UOp
-	for i, p := range l.Params {
+	for i, p := range l.Params[l.Carried:] {
+		i += l.Carried
 		if i >= l.Carried+l.Along {
 			same[p.Slot()] = u.At(i)
 		}
-		if i >= l.Carried && l.ds[i] != nil {
+		if l.ds[i] != nil && out[i] == nil {
 			wrt, ds = append(wrt, i), append(ds, l.ds[i])
 		}
 	}
@@ -45,7 +41,7 @@ func looped(u, g *uop.UOp) []*uop.UOp {
 		}
 		many[j] = d
 	}
-	for j, d := range uop.FillBeside(same, append(at, u.Src()...), many...) {
+	for j, d := range uop.FillBeside(same, known, many...) {
 		out[wrt[j]] = d
 	}
 	return out
@@ -56,10 +52,10 @@ type loopGradient struct {
 	uop.LoopArg
 	u      *uop.UOp
 	values []*uop.UOp
-	each   []inSteps        // what a step backwards reads of the step
-	seeds  map[int]*uop.UOp // by number of what is carried: the gradient of what a step made of it; only of floats that a step's results depend on
+	each   []inSteps        // what a step back reads of the step
+	back   map[int]*uop.UOp // by number of what is carried: the gradient of what a step made of it; only of floats that a step's results depend on
 	ds     []*uop.UOp       // of a step's Params, nil: 0
-	starts map[int]*uop.UOp // gradients of what is carried, as it is before the first step
+	cuts   []*uop.UOp       // gradients inside of a step that those of what is the same in all steps are made of
 }
 
 // inSteps is a stand-in in one step, and the array of what it is in all of them.
@@ -76,11 +72,13 @@ func (l *loopGradient) derive(g *uop.UOp) {
 			l.add(p, l.u.At(k))
 		}
 	}
-	kept := map[*uop.UOp]*uop.UOp{}
-	for i := l.Given; i < len(l.Outs); i++ {
-		one := uop.NewStandIn(l.Outs[i].DType(), l.Outs[i].Shape()...)
-		kept[l.Outs[i]] = one
-		l.add(one, l.values[i])
+	kept, wrt := map[*uop.UOp]*uop.UOp{}, l.Params
+	for i, o := range l.Outs[l.Given:] {
+		kept[o] = uop.NewStandIn(o.DType(), o.Shape()...)
+		l.add(kept[o], l.values[l.Given+i])
+		if o.Op() == uop.Reduce {
+			wrt = append(wrt[:len(wrt):len(wrt)], o)
+		}
 	}
 	own := l.Outs[l.Out]
 	seed := uop.NewStandIn(own.DType(), own.Shape()...)
@@ -88,43 +86,42 @@ func (l *loopGradient) derive(g *uop.UOp) {
 		g = expand(g, l.u.Shape())
 	}
 	l.add(seed, g)
-	l.seeds = map[int]*uop.UOp{}
 	ys, seeds := []*uop.UOp{own}, []*uop.UOp{seed}
 	for k, p := range l.Params[:l.Carried] {
 		if p.DType().IsFloat() {
-			l.seeds[k] = uop.NewStandIn(p.DType(), p.Shape()...)
-			ys, seeds = append(ys, l.Outs[k]), append(seeds, l.seeds[k])
+			l.back[k] = uop.NewStandIn(p.DType(), p.Shape()...)
+			ys, seeds = append(ys, l.Outs[k]), append(seeds, l.back[k])
 		}
 	}
-	ds, reached := FindAll(ys, seeds, l.Params...)
+	ds, reached := FindAll(ys, seeds, wrt...)
 	none := map[int]*uop.UOp{}
-	for k, s := range l.seeds {
+	for k, s := range l.back {
 		if !reached[k] {
 			none[s.Slot()] = zeros(s, s.Shape())
-			delete(l.seeds, k)
+			delete(l.back, k)
 		}
 	}
 	l.ds = uop.Fill(none, uop.Substitute(l.u.Home(), kept, ds...)...)
 	for i, ok := range reached {
 		if !ok {
 			l.ds[i] = nil
+		} else if i >= l.Carried && i < l.Carried+l.Along || i >= len(l.Params) {
+			l.cuts = append(l.cuts, l.ds[i])
 		}
 	}
 }
 
-// carriedBack gives the gradients of what the steps made of what is carried, by its number.
-func (l *loopGradient) carriedBack() map[int]*uop.UOp {
-	l.starts = map[int]*uop.UOp{}
-	after := map[int]*uop.UOp{}
-	if len(l.seeds) == 0 {
-		return after
+// carriedBack gives the gradients of what is carried, as it is before the first step, and of the arrays that the loop goes along.
+func (l *loopGradient) carriedBack(out []*uop.UOp) {
+	if len(l.back) == 0 {
+		return
 	}
 	var b uop.LoopBody
 	var args []*uop.UOp
 	put := func(p, x *uop.UOp) { b.Params, args = append(b.Params, p), append(args, x) }
 	var carried []int
 	for k := range l.Carried {
-		if s := l.seeds[k]; s != nil {
+		if s := l.back[k]; s != nil {
 			put(s, zeros(s, s.Shape()))
 			carried, b.Outs = append(carried, k), append(b.Outs, l.ds[k])
 		}
@@ -136,20 +133,28 @@ func (l *loopGradient) carriedBack() map[int]*uop.UOp {
 	for i, p := range l.Params[l.Carried+l.Along:] {
 		put(p, l.u.At(l.Carried+l.Along+i))
 	}
+	b.Outs = append(b.Outs, l.cuts...)
 	outs := uop.NewLoop(b, l.Steps, !l.Back, args...)
 	for i, k := range carried {
-		first := entry(outs[i], l.Step(0))
-		l.starts[k] = first
-		after[k] = shifted(outs[i], zeros(first, first.Shape()), !l.Back)
+		out[k] = entry(outs[i], l.Step(0))
+		l.add(l.back[k], shifted(outs[i], zeros(out[k], out[k].Shape()), !l.Back))
 	}
-	return after
-}
-
-// stand says what the seeds are in all steps.
-func (l *loopGradient) stand(seeds, all map[int]*uop.UOp) {
-	for k := range l.Carried {
-		if s := seeds[k]; s != nil {
-			l.add(s, all[k])
+	found := map[*uop.UOp]*uop.UOp{}
+	for i, d := range l.cuts {
+		all := outs[len(carried)+i]
+		for j := l.Carried; j < l.Carried+l.Along; j++ {
+			if l.ds[j] == d {
+				out[j] = all
+			}
+		}
+		if found[d] == nil {
+			found[d] = uop.NewStandIn(d.DType(), d.Shape()...)
+			l.add(found[d], all)
+		}
+	}
+	for i, d := range l.ds[:len(l.Params)] {
+		if d != nil && i >= l.Carried && out[i] == nil {
+			l.ds[i] = uop.Substitute(l.u.Home(), found, d)[0]
 		}
 	}
 }

@@ -12,7 +12,7 @@ type LoopBody struct {
 	Carried int    // of Params: the first so many results of a step are what these are in the next
 	Along   int    // of Params, behind those that are carried
 	Outs    []*UOp // results of a step, with what they state of their derivatives
-	Given   int    // of Outs: those that the loop was made for. The others are sums inside of a step, which derivatives read
+	Given   int    // of Outs: those that the loop was made for. The others are what derivatives read of a step
 	Pure    []*UOp // Outs without what derivatives alone read
 }
 
@@ -30,6 +30,25 @@ func (LoopArg) arg() {}
 // leastKept is how many terms a sum has that derivatives read instead of computing it again.
 const leastKept = 8
 
+// kept says that derivatives read a node of a step instead of computing it again: a long sum, or a function whose slope is made of its value.
+func (u *UOp) kept() bool {
+	switch a := u.arg.(type) {
+	case ReduceArg:
+		return u.dtype.IsFloat() && a.Parts == 1 && u.src[0].shape.Numel() >= leastKept*u.shape.Numel()
+	case nil:
+		return u.op == Detach && len(u.src) > 1 && u.dtype.IsFloat() && len(u.shape) > 0 && slow(u.src[0])
+	}
+	return false
+}
+
+// slow says that a value is a function that takes many operations, of what other functions, sums and arrays give.
+func slow(u *UOp) (found bool) {
+	Walk([]*UOp{u}, func(u *UOp) bool { return !u.op.Elementwise() }, func(u *UOp) {
+		found = found || u.op == Exp2 || u.op == Log2 || u.op == Sin
+	})
+	return found
+}
+
 // NewLoop gives the results of a loop of a body, whose Params, Carried, Along and Outs are known. Params that no result depends on are left out, with
 // their operands.
 func NewLoop(b LoopBody, steps int, back bool, args ...*UOp) []*UOp {
@@ -39,7 +58,7 @@ func NewLoop(b LoopBody, steps int, back bool, args ...*UOp) []*UOp {
 	var kept []*UOp
 	for _, u := range Topo(b.Outs...) {
 		reached[u] = true
-		if u.op == Reduce && u.dtype.IsFloat() && u.arg.(ReduceArg).Parts == 1 && u.src[0].shape.Numel() >= leastKept*u.shape.Numel() && !slices.Contains(b.Outs, u) {
+		if u.kept() && !slices.Contains(b.Outs, u) {
 			kept = append(kept, u)
 		}
 	}
