@@ -103,9 +103,10 @@ func (l *loopGradient) derive(g *uop.UOp) {
 	}
 	l.ds = uop.Fill(none, uop.Substitute(l.u.Home(), kept, ds...)...)
 	for i, ok := range reached {
-		if !ok {
+		switch inside := i >= l.Carried && i < l.Carried+l.Along || i >= len(l.Params); {
+		case !ok:
 			l.ds[i] = nil
-		} else if i >= l.Carried && i < l.Carried+l.Along || i >= len(l.Params) {
+		case inside && l.ds[i].Slot() == 0:
 			l.cuts = append(l.cuts, l.ds[i])
 		}
 	}

@@ -125,3 +125,17 @@ func ExampleCaptured_RunInto() {
 	// [9 16 25]
 	// 12
 }
+
+// Compound interest at rates that change, and what the end gains by each of them.
+func ExampleScan() {
+	rates := tensor.Of([]float32{0.5, 0, 1, 0.5}, 4)
+	balances, interest := tensor.Scan(func(carried, in []*tensor.Tensor) (next, out []*tensor.Tensor) {
+		gain := carried[0].Mul(in[0])
+		return []*tensor.Tensor{carried[0].Add(gain)}, []*tensor.Tensor{gain}
+	}, []*tensor.Tensor{tensor.Full(8, dtype.F32)}, []*tensor.Tensor{rates}, tensor.ScanOptions{})
+	print(balances[0], interest[0], balances[0].Select(0, 3).Grad(rates)[0])
+	// Output:
+	// [12 12 24 36]
+	// [4 0 12 12]
+	// [24 36 18 24]
+}
