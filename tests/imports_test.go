@@ -31,7 +31,7 @@ var mayImport = map[string]string{
 	"rewrite":        "uop dtype",
 	"lawtest":        "rewrite ref uop dtype",
 	"symbolic":       "rewrite uop dtype",
-	"grad":           "rewrite uop dtype",
+	"grad":           "rewrite vmap uop dtype",
 	"vmap":           "uop",
 	"sizes":          "uop dtype",
 	"ref":            "uop dtype",
