@@ -48,6 +48,8 @@ func (e *Engine) pack(f *folded, targets []target, varies varying) ([]target, er
 		if err != nil {
 			return nil, err
 		}
+		_, s := buffer(v.stand)
+		s.walked = true
 		f.values = append(f.values, v)
 		for _, b := range buffers {
 			with[b] = v.stand.Permute(order...).Reshape(b.Shape()...)
