@@ -348,6 +348,30 @@ func TestPackedWeights(t *testing.T) {
 	t.Log(packed)
 }
 
+// A transposed convolution with constant weights is one kernel, of the elements that its padding leaves: no run brings the weights into
+// another order, back from the one that they were packed in or otherwise.
+func TestPackedTransposed(t *testing.T) {
+	onAll(t, func(b *bench) {
+		r := rand.New(rand.NewPCG(1, 1))
+		x, w := b.matrix(r, 1, 256, 8, 8), b.matrix(r, 256*128*4*4)
+		for padding := range 2 {
+			f := func(x *T) *T {
+				return x.ConvTranspose(w.Reshape(256, 128, 4, 4), nil, tensor.Conv{Stride: 2, Padding: padding}).ReLU()
+			}
+			c := b.capture(func(in ...*T) []*T { return []*T{f(in[0])} }, x)
+			assert.Len(b.t, c.Schedule().Launches(), 1, "%v", c.Schedule())
+			if b.Name() == "CPU" {
+				assert.Contains(b.t, c.Schedule().String(), "packed")
+			}
+			for range 2 {
+				out, err := c.Run(ctx, x)
+				require.NoError(b.t, err)
+				assert.InDeltaSlice(b.t, b.values(f(x)), b.values(out[0]), 1e-3)
+			}
+		}
+	})
+}
+
 // Infinite and missing numbers in packed weights stay what they are.
 func TestPackedWeightsThatAreNoNumbers(t *testing.T) {
 	onAll(t, func(b *bench) {
