@@ -33,7 +33,7 @@ func canonicalize(targets []target) *canonical {
 			i = len(c.inputs)
 			slot[s] = i
 			c.inputs = append(c.inputs, s)
-			c.graph.Inputs = append(c.graph.Inputs, schedule.Input{DType: b.DType(), N: b.Shape().Numel()})
+			c.graph.Inputs = append(c.graph.Inputs, schedule.Input{DType: b.DType(), N: b.Shape().Numel(), Walked: s.walked})
 		}
 		return i
 	}
@@ -101,6 +101,9 @@ func (w *keyWriter) inputs(g *schedule.Graph) {
 	for _, in := range g.Inputs {
 		w.int(in.N)
 		w.int(int(in.DType))
+		if in.Walked {
+			w.int(-1)
+		}
 	}
 }
 

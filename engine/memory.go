@@ -19,6 +19,7 @@ type storage struct {
 	engine   *Engine
 	version  atomic.Int64 // how often it was assigned
 	stand    bool         // for an input of a captured function: it never has a value
+	walked   bool         // its elements lie in the order in which kernels walk them, see pack
 	assigned string       // where it was assigned last
 	doubts   *doubts
 	seen     uop.Shape // see seenAs

@@ -49,9 +49,11 @@ func (e *Engine) pack(f *folded, targets []target, varies varying) ([]target, er
 		if err != nil {
 			return nil, err
 		}
+		_, s := buffer(v.stand)
+		s.walked = true
 		f.values = append(f.values, v)
 		for _, b := range buffers {
-			with[b] = v.stand.Permute(order...).Reshape(b.Shape()...)
+			with[b] = v.stand.Permute(order...).Reshape(w.Dims...).Flip(w.Flips...).Reshape(b.Shape()...)
 		}
 	}
 	return replacedIn(targets, with), nil
@@ -182,7 +184,7 @@ func (e *Engine) packed(f *folded, b *uop.UOp, p *model.Packing) (*foldedValue, 
 	for i, a := range order {
 		back[a] = i
 	}
-	v, err := e.foldedValue(value.Reshape(b.Shape()...).Reshape(cut...).Permute(order...),
+	v, err := e.foldedValue(value.Reshape(p.Dims...).Flip(p.Flips...).Reshape(cut...).Permute(order...),
 		fmt.Sprintf("packed, as a kernel walks %v: axes %v, then %d of axis %d; saves it %.0f %%", p.Dims, p.Order, p.Block, p.Lanes, 100*p.Gain))
 	return v, back, err
 }

@@ -161,6 +161,9 @@ func (c *call) scanned(g *graphProto, state, walked []*Value, p scanPlan) []*Val
 		length = n
 	}
 	k := len(state)
+	if outs := c.mapped(g, state, walked, p, length); outs != nil {
+		return outs
+	}
 	state = slices.Clone(state)
 	lists := make([][]*Value, len(g.outputs)-k)
 	for step := range length {

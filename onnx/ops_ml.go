@@ -258,14 +258,20 @@ func imputer(c *call) []*Value {
 
 func featureExtractor(c *call) []*Value {
 	x := c.t(0)
-	var index []int64
-	for _, i := range c.ints(1) {
-		if i < 0 || i >= x.Dim(-1) {
-			c.fail("feature %d of %d", i, x.Dim(-1))
+	var y t
+	if c.r.atHand(c.array(1)) {
+		var index []int64
+		for _, i := range c.ints(1) {
+			if i < 0 || i >= x.Dim(-1) {
+				c.fail("feature %d of %d", i, x.Dim(-1))
+			}
+			index = append(index, int64(i))
 		}
-		index = append(index, int64(i))
+		y = c.pick(x, x.Rank()-1, index)
+	} else {
+		index := c.t(1).Flatten()
+		y = x.IndexSelect(x.Rank()-1, index.Lt(0).Where(x.Dim(-1), index)) // which is no feature, and none counts from the end
 	}
-	y := c.pick(x, x.Rank()-1, index)
 	if x.Rank() == 1 {
 		y = y.Unsqueeze(0)
 	}

@@ -118,7 +118,7 @@ func (c *call) pairs(x t, classes int, each []int, rho []float64) (best, y t) {
 	votes := first.MatMul(table(won, count, classes)).Add(first.RSub(1).MatMul(table(lost, count, classes)))
 	best = votes.ArgMax(1)
 	if a := c.attrFloats("prob_a"); len(a) > 0 {
-		return best, c.transformed(c.likely(d, a, c.attrFloats("prob_b")))
+		return best, c.transformed(c.likely(d, classes, a, c.attrFloats("prob_b")))
 	}
 	if classes > 2 {
 		return best, c.transformed(d)
@@ -136,16 +136,81 @@ func (c *call) pairs(x t, classes int, each []int, rho []float64) (best, y t) {
 	return best, nil
 }
 
-// likely are the probabilities of two classes (Platt, 1999).
-func (c *call) likely(d t, a, b []float64) t {
+// likely are the probabilities of classes: of each pair that of its first one (Platt, 1999), and of more than two what agrees with all pairs best.
+func (c *call) likely(d t, classes int, a, b []float64) t {
 	if len(a) != d.Dim(1) || len(b) != d.Dim(1) {
 		c.fail("%d numbers prob_a and %d prob_b for %d pairs of classes", len(a), len(b), d.Dim(1))
 	}
-	if len(a) > 1 {
-		c.notYet("SVMClassifier with probabilities of more than two classes")
+	p := d.Mul(c.r.tensor(floatsOf(a))).Add(c.r.tensor(floatsOf(b))).Neg().Sigmoid().Clamp(1e-7, 1-1e-7).To(dtype.F32)
+	if classes == 2 {
+		return tensor.Cat(1, p, p.RSub(1))
 	}
-	p := d.Mul(a[0]).Add(b[0]).Neg().Sigmoid().Clamp(1e-7, 1-1e-7).To(dtype.F32)
-	return tensor.Cat(1, p, p.RSub(1))
+	rows, pairs := p.Dim(0), p.Dim(1)
+	of := numbersOf(Float32, c.r.host(c.out(p, Float32)))
+	out := make([]float64, 0, c.listed(rows, classes))
+	for i := range rows {
+		out = append(out, coupled(of[i*pairs:(i+1)*pairs], classes)...)
+	}
+	return c.r.tensor(floatsOf(out)).Reshape(rows, classes)
+}
+
+// The coupling of pairs ends after so many rounds, or where n classes are off by less than coupledWithin/n. libsvm and onnxruntime stop there, some way
+// before the solution: solving the equations at once would give other digits, and where to stop depends on a row's numbers, so rows are coupled in Go.
+const (
+	coupledRounds = 100
+	coupledWithin = 0.005
+)
+
+// coupled are the probabilities p of n classes of which those of pairs are given: the first one's, if it is either. They make the sum of (r[j][i]·p[i] −
+// r[i][j]·p[j])² over all pairs least (Wu, Lin and Weng, "Probability estimates for multi-class classification by pairwise coupling", 2004, the second
+// method, by its algorithm 2).
+func coupled(pairs []float64, n int) []float64 {
+	r := make([][]float64, n)
+	for i := range r {
+		r[i] = make([]float64, n)
+	}
+	at := 0
+	for i := range n {
+		for j := i + 1; j < n; j++ {
+			r[i][j], r[j][i] = pairs[at], 1-pairs[at]
+			at++
+		}
+	}
+	p, qp, q := make([]float64, n), make([]float64, n), make([][]float64, n)
+	for i := range n {
+		p[i], q[i] = 1/float64(n), make([]float64, n)
+		for j := range n {
+			if j != i {
+				q[i][i] += r[j][i] * r[j][i]
+				q[i][j] = -r[j][i] * r[i][j]
+			}
+		}
+	}
+	for range coupledRounds {
+		pqp, off := 0.0, 0.0
+		for i := range n {
+			qp[i] = 0
+			for j := range n {
+				qp[i] += q[i][j] * p[j]
+			}
+			pqp += p[i] * qp[i]
+		}
+		for i := range n {
+			off = max(off, qp[i]-pqp, pqp-qp[i])
+		}
+		if off < coupledWithin/float64(n) {
+			break
+		}
+		for i := range n {
+			more := (pqp - qp[i]) / q[i][i]
+			p[i] += more
+			pqp = (pqp + more*(more*q[i][i]+2*qp[i])) / (1 + more) / (1 + more)
+			for j := range n {
+				qp[j], p[j] = (qp[j]+more*q[i][j])/(1+more), p[j]/(1+more)
+			}
+		}
+	}
+	return p
 }
 
 func init() {

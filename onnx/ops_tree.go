@@ -100,12 +100,15 @@ func (f *forest) leaves(c *call, x t) t {
 	feature := f.column(c, "feature", Int64, func(n treeNode) float64 { return float64(n.feature) })
 	yes, no := f.column(c, "yes", Int64, func(n treeNode) float64 { return float64(n.yes) }), f.column(c, "no", Int64, func(n treeNode) float64 { return float64(n.no) })
 	split, mode := f.column(c, "split", e, func(n treeNode) float64 { return n.split }), f.column(c, "mode", Int32, func(n treeNode) float64 { return float64(n.mode) })
-	missing := f.column(c, "missing", Int32, func(n treeNode) float64 {
-		if n.missing {
-			return 1
-		}
-		return 0
-	})
+	var missing t // where no value of a feature takes the branch of a comparison that holds; nil: nowhere
+	if slices.ContainsFunc(f.nodes, func(n treeNode) bool { return n.missing }) {
+		missing = f.column(c, "missing", Int32, func(n treeNode) float64 {
+			if n.missing {
+				return 1
+			}
+			return 0
+		})
+	}
 	at := c.table("roots", intsValue([]int{trees}, roots...)).Reshape(1, trees).Expand(rows, trees).Reshape(rows * trees)
 	start := tensor.ArangeOf(dtype.I64, 0, rows, 1).Mul(features).Reshape(rows, 1).Expand(rows, trees).Reshape(rows * trees)
 	flat := x.Reshape(rows * features)
@@ -122,7 +125,9 @@ func (f *forest) leaves(c *call, x t) t {
 				ok = m.Eq(k).Where(cond(), ok)
 			}
 		}
-		ok = v.IsNaN().LogicalAnd(of(missing, at).Ne(0)).LogicalOr(ok)
+		if missing != nil {
+			ok = v.IsNaN().LogicalAnd(of(missing, at).Ne(0)).LogicalOr(ok)
+		}
 		at = ok.Where(of(yes, at), of(no, at)).Contiguous()
 	}
 	return at

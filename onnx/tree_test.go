@@ -101,3 +101,31 @@ func TestForestAndLabelsAreOnePlan(t *testing.T) {
 	}
 	require.NotNil(t, m.plans[0].instance)
 }
+
+// Whether a node sends features without a value along the branch of a comparison that holds is looked up where some node does, and nowhere else.
+func TestMissingFeatures(t *testing.T) {
+	nan := float32(math.NaN())
+	for _, c := range []struct {
+		tracks []int64
+		want   []float32
+		looked bool
+	}{{nil, []float32{1, 2, 2}, false}, {[]int64{0, 0, 0}, []float32{1, 2, 2}, false}, {[]int64{1, 0, 0}, []float32{1, 2, 1}, true}} {
+		attrs := msgs(intsAttr("nodes_treeids", 0, 0, 0), intsAttr("nodes_nodeids", 0, 1, 2), intsAttr("nodes_featureids", 0, 0, 0),
+			floatsAttr("nodes_values", 0.5, 0, 0), textsAttr("nodes_modes", "BRANCH_LEQ", "LEAF", "LEAF"), intsAttr("nodes_truenodeids", 1, 0, 0),
+			intsAttr("nodes_falsenodeids", 2, 0, 0), intsAttr("target_treeids", 0, 0), intsAttr("target_nodeids", 1, 2),
+			intsAttr("target_ids", 0, 0), floatsAttr("target_weights", 1, 2))
+		if c.tracks != nil {
+			attrs = append(attrs, intsAttr("nodes_missing_value_tracks_true", c.tracks...))
+		}
+		m := read(t, modelMsg(graphMsg(msgs(inDomain(nodeMsg("TreeEnsembleRegressor", list("x"), list("y"), attrs...), "ai.onnx.ml")), nil,
+			msgs(portMsg("x", Float32, -1, 1)), msgs(portMsg("y", Float32, -1, 1)))))
+		require.Equal(t, c.want, run(t, m, map[string]*tensor.Tensor{"x": on(tensor.Of([]float32{0, 1, nan}, 3, 1))}))
+		looked := false
+		for at := range m.placed {
+			if key, ok := at.t.(tableKey); ok {
+				looked = looked || key.name == "missing"
+			}
+		}
+		require.Equal(t, c.looked, looked, "%v", c.tracks)
+	}
+}

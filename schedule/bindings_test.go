@@ -16,7 +16,7 @@ func TestBindings(t *testing.T) {
 	g := &Graph{Table: arena}
 	var sum *uop.UOp
 	for i := range 40 {
-		g.Inputs = append(g.Inputs, Input{dtype.F32, 12})
+		g.Inputs = append(g.Inputs, Input{DType: dtype.F32, N: 12})
 		x := arena.Param(i, 12, dtype.F32).Reshape(3, 4)
 		if i%3 == 1 {
 			x = x.Flip(1)

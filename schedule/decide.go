@@ -427,7 +427,7 @@ func (s *scheduler) kernelCost(u *uop.UOp, uses []use, costs map[*uop.UOp]estima
 	return 0
 }
 
-// chooseReduce lets a reduction be computed inside its consumer when each element is computed once, its ranges
+// chooseReduce lets a reduction be computed inside its consumer when each element is computed once, or fewer are than it has, its ranges
 // are the outer ones of the consumer, and these are parallel enough; small windows when recomputing is cheap.
 func (s *scheduler) chooseReduce(u *uop.UOp, uses []use, costs map[*uop.UOp]estimate, plans map[*uop.UOp]*plannedKernel) (bool, string) {
 	r, c := u, costs[u]
@@ -453,7 +453,7 @@ func (s *scheduler) chooseReduce(u *uop.UOp, uses []use, costs map[*uop.UOp]esti
 	v := uses[0]
 	p := plans[v.kernel]
 	need := rangesOf(v.loops, v.idx)
-	if extent(need) != float64(u.Shape().Numel()) {
+	if extent(need) > float64(u.Shape().Numel()) {
 		if !heavy && size <= maxWindow {
 			return s.chooseCost(u, uses, costs)
 		}

@@ -46,6 +46,9 @@ func (s *scheduler) interleaved(u *uop.UOp) bool {
 		}
 		u = u.At(0)
 	}
+	if u.Op() == uop.Param && s.graph.Inputs[u.Arg().(uop.ParamArg).Slot].Walked {
+		return false // kernels see it in this order, too
+	}
 	for _, e := range uop.Topo(idx...) {
 		if e.Op() != uop.Mod && e.Op() != uop.IDiv || e.DType() != dtype.Index {
 			continue

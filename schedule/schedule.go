@@ -47,6 +47,8 @@ type Graph struct {
 type Input struct {
 	DType dtype.DType
 	N     int
+
+	Walked bool // it lies in the order in which kernels walk it: what is moved of it is no reason to store it
 }
 
 // Root is a value to keep: in a fresh buffer (Dest −1), or in the memory of an input, which it replaces.

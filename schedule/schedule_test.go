@@ -242,6 +242,15 @@ func TestNeighboursThatLieApart(t *testing.T) {
 	assert.Len(t, w.check(t, product(heads)).Steps, 1)
 }
 
+// Of a product that is cropped what is left is computed, in the kernel that needs it.
+func TestCroppedProduct(t *testing.T) {
+	w := newWorld(1)
+	x, y := w.input(dtype.F32, 16, 1, 24), w.input(dtype.F32, 1, 20, 24)
+	product := x.Expand(16, 20, 24).Mul(y.Expand(16, 20, 24)).Reduce(uop.Sum, 2)
+	r := w.check(t, product.Shrink([]int{2, 3}, []int{14, 19}).Neg().Exp2())
+	assert.Len(t, r.Steps, 1)
+}
+
 func TestLargeReductionIsSplit(t *testing.T) {
 	w := newWorld(1)
 	for _, n := range []int{1 << 16, 65537} {

@@ -111,7 +111,7 @@ var mayImport = map[string]string{
 	"data/folder":   "data",
 	"safetensors":   "atomicfile weights",
 	"onnx/networks": "",
-	"onnx":          "sizes packed tensor engine ref uop dtype",
+	"onnx":          "sizes packed tensor engine ref vmap uop dtype",
 	"atomicfile":    "",
 
 	"llm/chat":        "",

@@ -19,7 +19,8 @@ import (
 // costs is as much memory as the array takes.
 type Packing struct {
 	Param int   // of the Spec
-	Dims  []int // how the kernel sees the array now: axes in the order in which they lie
+	Dims  []int // how the kernel sees the array now: axes in the order in which they lie,
+	Flips []int // of which it walks these from their ends
 	Lanes int   // the axis that goes to lanes
 	Block int   // of how many of its elements lie together; a divisor of its size
 	Order []int // the axes from the outermost; Lanes stands where its blocks do, and what is within a block comes last
@@ -29,7 +30,7 @@ type Packing struct {
 
 // Same says whether two kernels want the same order.
 func (p *Packing) Same(q *Packing) bool {
-	return p.Lanes == q.Lanes && p.Block == q.Block && slices.Equal(p.Dims, q.Dims) && slices.Equal(p.Order, q.Order)
+	return p.Lanes == q.Lanes && p.Block == q.Block && slices.Equal(p.Dims, q.Dims) && slices.Equal(p.Flips, q.Flips) && slices.Equal(p.Order, q.Order)
 }
 
 // packingGain is the part of a kernel's time that has to be saved by an operand of other order.
@@ -201,15 +202,16 @@ func (c *tiler) inBlocks(v *uop.UOp) bool {
 // layoutOf gives the terms of a load's index from the outermost, if each element of the array is at one place of their ranges; else nil.
 func (c *tiler) layoutOf(l *access) []affine.Term {
 	terms := slices.Clone(l.index.Terms)
-	slices.SortStableFunc(terms, func(a, b affine.Term) int { return cmp.Compare(b.Coef, a.Coef) })
-	n := 1
+	slices.SortStableFunc(terms, func(a, b affine.Term) int { return cmp.Compare(codegen.Abs(b.Coef), codegen.Abs(a.Coef)) })
+	n, first := 1, 0
 	for _, t := range slices.Backward(terms) {
-		if t.Coef != n {
+		if codegen.Abs(t.Coef) != n {
 			return nil
 		}
+		first += max(0, -t.Coef) * (codegen.Extent(t.Node) - 1)
 		n *= codegen.Extent(t.Node)
 	}
-	if all := l.u.At(0).Arg().(uop.ParamArg).N; n != all || l.index.Const != 0 {
+	if all := l.u.At(0).Arg().(uop.ParamArg).N; n != all || l.index.Const != first {
 		return nil
 	}
 	return terms
@@ -224,6 +226,9 @@ func (p *arranger) packing(l *access) *Packing {
 		return nil
 	}
 	for i, t := range terms {
+		if t.Coef < 0 {
+			out.Flips = append(out.Flips, i)
+		}
 		if out.Dims = append(out.Dims, codegen.Extent(t.Node)); i != out.Lanes && !slices.Contains(p.t.r.ranges, t.Node) {
 			out.Order = append(out.Order, i)
 		}

@@ -300,6 +300,8 @@ var packs = []struct {
 	{"linear-tiny", []int{3, 5}, []int{7, 5}, linear},
 	{"linear-row", []int{1, 256}, []int{512, 256}, linear},
 	{"product", []int{64, 100}, []int{100, 192}, func(x, w *T) *T { return x.MatMul(w) }},
+	{"product-of-flat", []int{49, 1024}, []int{1024 * 512}, func(x, w *T) *T { return x.MatMul(w.Reshape(1024, 512)) }},
+	{"product-narrow", []int{64, 200}, []int{200, 40}, func(x, w *T) *T { return x.MatMul(w) }},
 	{"products", []int{4, 8, 64}, []int{4, 64, 48}, func(x, w *T) *T { return x.MatMul(w) }},
 	{"part", []int{16, 64}, []int{200, 64}, func(x, w *T) *T { return linear(x, w.Shrink([]int{8, 0}, []int{136, 64})) }},
 	{"twice", []int{32, 128}, []int{128, 128}, func(x, w *T) *T { return linear(linear(x, w).Tanh().Round(), w) }},
@@ -332,6 +334,7 @@ func TestPackedWeights(t *testing.T) {
 				require.NoError(b.t, tensor.Realize(ctx, w.Assign(w.Neg().Add(1))))
 				require.NoError(b.t, tensor.Realize(ctx, pw.Assign(pw.Neg().Add(1))))
 			}
+			assert.LessOrEqual(b.t, len(c.Schedule().Launches()), len(pc.Schedule().Launches()), "no run brings weights back into their order: %s", p.name)
 			if strings.Contains(c.Schedule().String(), "packed") {
 				packed[b.Name()]++
 			}
@@ -343,6 +346,30 @@ func TestPackedWeights(t *testing.T) {
 		}
 	}
 	t.Log(packed)
+}
+
+// A transposed convolution with constant weights is one kernel, of the elements that its padding leaves: no run brings the weights into
+// another order, back from the one that they were packed in or otherwise.
+func TestPackedTransposed(t *testing.T) {
+	onAll(t, func(b *bench) {
+		r := rand.New(rand.NewPCG(1, 1))
+		x, w := b.matrix(r, 1, 256, 8, 8), b.matrix(r, 256*128*4*4)
+		for padding := range 2 {
+			f := func(x *T) *T {
+				return x.ConvTranspose(w.Reshape(256, 128, 4, 4), nil, tensor.Conv{Stride: 2, Padding: padding}).ReLU()
+			}
+			c := b.capture(func(in ...*T) []*T { return []*T{f(in[0])} }, x)
+			assert.Len(b.t, c.Schedule().Launches(), 1, "%v", c.Schedule())
+			if b.Name() == "CPU" {
+				assert.Contains(b.t, c.Schedule().String(), "packed")
+			}
+			for range 2 {
+				out, err := c.Run(ctx, x)
+				require.NoError(b.t, err)
+				assert.InDeltaSlice(b.t, b.values(f(x)), b.values(out[0]), 1e-3)
+			}
+		}
+	})
 }
 
 // Infinite and missing numbers in packed weights stay what they are.
