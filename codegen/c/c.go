@@ -101,12 +101,39 @@ func Render(p *codegen.Program) (k plan.Kernel, err error) {
 	if p.Foreign != nil {
 		return foreign(p), nil
 	}
-	r := &renderer{p: p, params: map[*uop.UOp]string{}, helpers: map[string]bool{}, class: map[*uop.UOp]int{}, lanesOf: map[*uop.UOp]bool{}, turned: map[*uop.UOp]string{}, later: map[*codegen.Store]string{}, reads: map[*uop.UOp]bool{}, assigned: map[*uop.UOp]bool{}, masks: map[*uop.UOp]*uop.UOp{}}
+	r := &renderer{}
 	defer func() {
 		if x := recover(); x != nil {
 			panic(fmt.Errorf("c: kernel %s: %v\n%s", p.Name, x, codegen.Dump(p)))
 		}
 	}()
+	r.write(p, nil)
+	if counts := r.now; r.again() {
+		r = &renderer{}
+		r.write(p, counts)
+	}
+	text := "(char *const *buf, const int32_t *var, char *scratch, int32_t lo, int32_t hi) {\n" + map[bool]string{true: "\tWEFT_TILES;\n"}[r.tiles] + r.out.String() + "}\n"
+	head := r.head2.String()
+	entry := codegen.Entry(head, text)
+	k = plan.Kernel{
+		Name: p.Name, Kinds: p.Kinds, Entry: entry, Scratch: p.Scratch, Threads: int32(max(1, p.Threads)), Before: p.Before,
+		Flops: p.Flops, Bytes: p.Bytes, Directives: p.Directives,
+		Source: head + "void " + entry + text,
+	}
+	for _, q := range p.Params {
+		n := int64(q.DType.Size())
+		for _, d := range q.Dims {
+			n *= int64(d)
+		}
+		k.Binds = append(k.Binds, plan.Bind{Write: q.Write, Bytes: n})
+	}
+	return k, nil
+}
+
+// write writes the text of a kernel, of which something is known to be repeated so often.
+func (r *renderer) write(p *codegen.Program, before map[string]int) {
+	*r = renderer{p: p, params: map[*uop.UOp]string{}, helpers: map[string]bool{}, class: map[*uop.UOp]int{}, lanesOf: map[*uop.UOp]bool{}, turned: map[*uop.UOp]string{}, later: map[*codegen.Store]string{}, reads: map[*uop.UOp]bool{}, assigned: map[*uop.UOp]bool{}, masks: map[*uop.UOp]*uop.UOp{},
+		repeated: repeated{now: map[string]int{}, before: before}}
 	r.head()
 	codegen.Visit(p.Body, func(s codegen.Stmt) {
 		switch s := s.(type) {
@@ -129,22 +156,6 @@ func Render(p *codegen.Program) (k plan.Kernel, err error) {
 	if r.past512 {
 		r.line(1, "WEFT_PASSED();")
 	}
-	text := "(char *const *buf, const int32_t *var, char *scratch, int32_t lo, int32_t hi) {\n" + map[bool]string{true: "\tWEFT_TILES;\n"}[r.tiles] + r.out.String() + "}\n"
-	head := r.head2.String()
-	entry := codegen.Entry(head, text)
-	k = plan.Kernel{
-		Name: p.Name, Kinds: p.Kinds, Entry: entry, Scratch: p.Scratch, Threads: int32(max(1, p.Threads)), Before: p.Before,
-		Flops: p.Flops, Bytes: p.Bytes, Directives: p.Directives,
-		Source: head + "void " + entry + text,
-	}
-	for _, q := range p.Params {
-		n := int64(q.DType.Size())
-		for _, d := range q.Dims {
-			n *= int64(d)
-		}
-		k.Binds = append(k.Binds, plan.Bind{Write: q.Write, Bytes: n})
-	}
-	return k, nil
 }
 
 // Prelude stands once before the kernels of a module.

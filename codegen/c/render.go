@@ -41,6 +41,8 @@ type renderer struct {
 	tiles    bool                  // it multiplies matrices, for which the machine is set up
 	calls    bool                  // what is written runs seldom beside a loop in the same block, or has no registers to lose: see called
 
+	repeated
+
 	later map[*codegen.Store]string // where stores of a loop leave what is turned and stored behind it
 }
 
@@ -65,6 +67,7 @@ func (r *renderer) block(stmts []codegen.Stmt, depth int) {
 	was := r.calls
 	r.calls = slices.ContainsFunc(stmts, loops) || sets(stmts) == 0 && r.spread(stmts) >= manySpread
 	defer func() { r.calls = was }()
+	defer r.repeated.block(depth)()
 	turns := r.turns(stmts)
 	inRegister := r.inRegister(stmts)
 	next := 0 // the statement after those that are done
@@ -145,6 +148,8 @@ func iterations(s codegen.Stmt) int {
 }
 
 func (r *renderer) stmt(s codegen.Stmt, depth int) {
+	r.statement(s)
+	defer func() { r.open = false }()
 	switch s := s.(type) {
 	case *codegen.Loop:
 		r.loop(s, depth)

@@ -246,7 +246,7 @@ func (r *renderer) vexpr(u *uop.UOp) string {
 	if u.Op() == uop.Add && u.At(1).Op() == uop.Neg {
 		return "(" + r.vexpr(u.At(0)) + " - " + r.vexpr(u.At(1).At(0)) + ")"
 	}
-	return "(" + r.vexpr(u.At(0)) + " " + op + " " + r.vexpr(u.At(1)) + ")"
+	return r.quotient(u, "("+r.vexpr(u.At(0))+" "+op+" "+r.vexpr(u.At(1))+")")
 }
 
 // maximum is the name of a function that gives the greater one of each lane; NaN wins. The machine's instruction gives its second operand
@@ -363,7 +363,11 @@ func (r *renderer) vload(u *uop.UOp) string {
 		if a := u.At(0).Arg().(uop.ParamArg); a.Scratch || !r.p.Params[a.Slot].Write {
 			room = max(0, a.N-least-reach+1)
 		}
-		return fmt.Sprintf("%s(%s, %s, %d, %s)", name, p, r.expr(base), room, r.own(gate, elemBits[e]))
+		own := r.own(gate, elemBits[e])
+		if stride != 1 { // which is one instruction where the machine has it
+			name = r.function(name, e, "int64_t i, uint64_t room, "+r.vtype(maskElem(elemBits[e]))+" m", ", i, room, m")
+		}
+		return fmt.Sprintf("%s(%s, %s, %d, %s)", name, p, r.expr(base), room, own)
 	}
 	var s string
 	switch {
@@ -372,14 +376,16 @@ func (r *renderer) vload(u *uop.UOp) string {
 	case ok && stride == 1 && mask == "":
 		s = r.contiguous(e, p, base)
 	case ok && mask == "" && r.near(stride):
-		s = fmt.Sprintf("%s(%s + %s)", r.spaced(e, stride), p, r.expr(base))
+		s = fmt.Sprintf("%s(%s + %s)", r.function(r.spaced(e, stride), e, "", ""), p, r.expr(base))
 	case ok && (stride == 1 || r.near(stride)):
 		s = some(stride)
 		if gate != nil && (stride != 1 || r.agree) && r.mask == "" {
 			if all := r.together(gate, true); all != "" {
-				whole := fmt.Sprintf("%s(%s + %s)", r.spaced(e, stride), p, r.expr(base))
+				whole := ""
 				if stride == 1 {
 					whole = r.contiguous(e, p, base)
+				} else {
+					whole = fmt.Sprintf("%s(%s + %s)", r.function(r.spaced(e, stride), e, "", ""), p, r.expr(base))
 				}
 				s = fmt.Sprintf("(%s ? %s : %s)", all, whole, s)
 			}
@@ -410,7 +416,8 @@ func (r *renderer) vload(u *uop.UOp) string {
 		if mask == "" {
 			s = fmt.Sprintf("%s(%s, %s)", r.helper(how, e), p, place)
 		} else {
-			s = fmt.Sprintf("%s(%s, %s, %s)", r.helper(how+"m", e), p, place, mask)
+			name := r.function(r.helper(how+"m", e), e, r.vtype(map[string]string{"gi": "i64", "gw": "i32"}[how])+" x, "+r.vtype("i8")+" m", ", x, m")
+			s = fmt.Sprintf("%s(%s, %s, %s)", name, p, place, mask)
 		}
 	}
 	if uniform != nil {

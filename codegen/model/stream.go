@@ -61,7 +61,7 @@ func (c *streamer) streamAlong(best *uop.UOp, cost float64) []codegen.Directive 
 			inner = append(inner, in)
 			directives = append(directives, codegen.Directive{Verb: codegen.Vectors, Name: in})
 		} else {
-			if a.Range == between || c.turns(best) {
+			if a.Range == between || c.turns(best) && len(c.nodes) < 2*fewNodes { // more would be much text, of which little is turning
 				directives = append(directives, codegen.Directive{Verb: codegen.Tiles, Name: in})
 			}
 			inner = append([]string{in}, inner...)

@@ -1,0 +1,36 @@
+package codegen_test
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/dtype"
+)
+
+// Where lanes lie is computed once, and a function of its own reads them, where a kernel has very many such loads. Compared with the same
+// kernel without directives, which has no lanes.
+func TestManyGathersShareTheirPlaces(t *testing.T) {
+	dev := openCPU(t, 2)
+	const n, loads = 1003, 40
+	k := newKit()
+	o, x := k.param(dtype.F32, true, n), k.param(dtype.F32, false, loads+1400)
+	a := k.rngs(n)
+	row, column := a[0].IDiv(k.Index(6)), a[0].Mod(k.Index(6))
+	var sum = k.load(x, a[0])
+	for i := range loads {
+		sum = sum.Add(k.loadIf(x, a[0].Less(k.Index(n-7*i)), column.Mul(k.Index(200)).Add(row).Add(k.Index(i))))
+	}
+	k.out(o, a, sum)
+	directives := []codegen.Directive{{Verb: codegen.Split, Name: "a0", N: 16, Tail: codegen.Shift}, {Verb: codegen.Vectors, Name: "a0.1"}}
+	_, kernel := lowered(t, k.s, directives)
+	require.Equal(t, 1, strings.Count(kernel.Source, " % sp_i64x"))
+	require.Contains(t, kernel.Source, "_many(p1")
+	bufs := k.random(rand.New(rand.NewPCG(3, 4)))
+	got, want := &job{k.s, directives, bufs}, &job{k.s, nil, clone(bufs)}
+	run(t, dev, []*job{got, want})
+	require.Empty(t, differ(dtype.F32, got.bufs[o], want.bufs[o], 0))
+}
