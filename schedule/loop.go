@@ -83,7 +83,7 @@ func (s *scheduler) newLoop(results []*uop.UOp) (*loop, error) {
 		if i < l.Carried+l.Along {
 			l.sizes[i] = s.entry(l.sizes[i], x)
 		}
-		walked := x.Op() == uop.Param && s.graph.Inputs[x.Arg().(uop.ParamArg).Slot].Walked
+		walked := i >= l.Carried+l.Along && x.Op() == uop.Param && s.graph.Inputs[x.Arg().(uop.ParamArg).Slot].Walked
 		g.Inputs = append(g.Inputs, Input{DType: x.DType(), N: l.sizes[i], Walked: walked})
 		v := resized(g.Table.Param(i, l.sizes[i], x.DType()), x.Shape().Numel()).Reshape(x.Shape()...)
 		for _, m := range slices.Backward(moved) {
