@@ -44,7 +44,7 @@ func Scan(step func(carried, in []*Tensor) (next, out []*Tensor), carried, in []
 		steps = x.room()[0]
 	}
 	if len(in) == 0 && o.Steps <= 0 {
-		failArg(op, "there is no array to go along, and ScanOptions say no number of steps")
+		failArg(op, "there is no array to go along, and no number of steps")
 	}
 	all := append(slices.Clone(carried), in...)
 	e := commonEngine(op, all...)
@@ -59,7 +59,7 @@ func Scan(step func(carried, in []*Tensor) (next, out []*Tensor), carried, in []
 	}
 	t := trace(op, func(args ...*Tensor) []*Tensor { return call(func(i int) *Tensor { return args[i] }) }, all, func(i int) uop.Shape {
 		if i < len(carried) {
-			return slices.Clone(all[i].shape())
+			return append(uop.Shape{}, all[i].shape()...) // never nil, which stands for the argument itself
 		}
 		return without(all[i].shape(), 0)
 	})

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/tensor"
 )
 
@@ -56,5 +57,17 @@ func TestScanIsWrittenOut(t *testing.T) {
 			require.NoError(t, err)
 			assert.InDeltaSlice(t, want, got, 1e-4, "result %d, back %v", k, back)
 		}
+	}
+}
+
+// What is carried may have no axes.
+func TestScanOfNumbers(t *testing.T) {
+	for _, zero := range []*tensor.Tensor{tensor.Zeros().Add(0), tensor.Zeros(), tensor.Ones(2).Sum().Sub(2)} {
+		s, _ := tensor.Scan(func(s, in []*tensor.Tensor) (next, out []*tensor.Tensor) {
+			return []*tensor.Tensor{s[0].Add(in[0])}, nil
+		}, []*tensor.Tensor{zero.To(dtype.F32)}, []*tensor.Tensor{tensor.Ones(9)}, tensor.ScanOptions{})
+		got, err := tensor.Data[float32](t.Context(), s[0])
+		require.NoError(t, err)
+		assert.Equal(t, []float32{1, 2, 3, 4, 5, 6, 7, 8, 9}, got)
 	}
 }
