@@ -21,9 +21,19 @@ type loop struct {
 	number []int         // of a result among those that are stored
 }
 
-// loops has loops compute their results in arrays of which parts can be given to kernels, but for those that nobody reads.
+// loops schedules loops, if there are any.
 func (s *scheduler) loops() error {
 	order := uop.Topo(s.values...)
+	for _, u := range order {
+		if u.Op() == uop.Loop {
+			return s.storeLoops(order)
+		}
+	}
+	return nil
+}
+
+// storeLoops has loops compute their results in arrays of which parts can be given to kernels, but for those that nobody reads.
+func (s *scheduler) storeLoops(order []*uop.UOp) error {
 	var list [][]*uop.UOp // the results of each loop that are used
 	of := func(u *uop.UOp) int {
 		return slices.IndexFunc(list, func(l []*uop.UOp) bool {
@@ -39,9 +49,6 @@ func (s *scheduler) loops() error {
 		} else {
 			list = append(list, []*uop.UOp{u})
 		}
-	}
-	if list == nil {
-		return nil
 	}
 	loops := make([]*loop, len(list))
 	s.looped = map[*uop.LoopBody]*loop{}
@@ -252,12 +259,17 @@ func (l *loop) derived() (out []Derivation) {
 	return out
 }
 
-// steps are those of a kernel: of a loop the kernels of all its steps.
-func (s *scheduler) steps(k *kernel) (out []Step) {
-	l := k.loop
-	if l == nil {
-		return []Step{{k.spec, k.bufs, k.from, k.made}}
+// steps are those of a kernel.
+func (s *scheduler) steps(k *kernel) []Step {
+	if k.loop != nil {
+		return s.loopSteps(k)
 	}
+	return []Step{{k.spec, k.bufs, k.from, k.made}}
+}
+
+// loopSteps are the kernels of all steps of a loop.
+func (s *scheduler) loopSteps(k *kernel) (out []Step) {
+	l := k.loop
 	at := make([]int, len(l.body.Bufs)) // a buffer of the body: an operand, or behind these a result, or −1
 	own := make([]int, len(l.body.Bufs))
 	for i, b := range l.body.Bufs {

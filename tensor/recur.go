@@ -22,9 +22,10 @@ type ScanOptions struct {
 //		return []*tensor.Tensor{s[0].Mul(0.9).Add(in[0])}, nil
 //	}, []*tensor.Tensor{tensor.Zeros(3)}, []*tensor.Tensor{xs}, tensor.ScanOptions{}) // xs [100 3]
 //
-// The graph holds one step, which is compiled once: neither grows with the number of steps. step is called once, with tensors that have no values;
-// what it draws at random it draws once, for all steps. Gradients go through, also to what step uses besides its arguments: backwards it is a
-// scan again, over all that was carried, which is kept.
+// The graph holds one step, which is compiled once: neither grows with the number of steps. step is called with tensors that have no values; what it draws
+// at random may be the same in all steps. Steps that have an effect or sizes that vary, and loops of three steps or fewer, are written out: step is called
+// for each of them. Gradients go through, also to what step uses besides its arguments: backwards it is a scan again, over all that was carried,
+// which is kept.
 //
 // Inlined, errors would name a line of the library: they name the first line outside of it.
 //
@@ -44,7 +45,7 @@ func Scan(step func(carried, in []*Tensor) (next, out []*Tensor), carried, in []
 		steps = x.room()[0]
 	}
 	if len(in) == 0 && o.Steps <= 0 {
-		failArg(op, "there is no array to go along, and ScanOptions say no number of steps")
+		failArg(op, "there is no array to go along, and no number of steps")
 	}
 	all := append(slices.Clone(carried), in...)
 	e := commonEngine(op, all...)
@@ -59,7 +60,7 @@ func Scan(step func(carried, in []*Tensor) (next, out []*Tensor), carried, in []
 	}
 	t := trace(op, func(args ...*Tensor) []*Tensor { return call(func(i int) *Tensor { return args[i] }) }, all, func(i int) uop.Shape {
 		if i < len(carried) {
-			return append(uop.Shape{}, all[i].shape()...)
+			return append(uop.Shape{}, all[i].shape()...) // never nil, which stands for the argument itself
 		}
 		return append(uop.Shape{}, without(all[i].shape(), 0)...)
 	})

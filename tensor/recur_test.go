@@ -211,3 +211,15 @@ func TestScanErrors(t *testing.T) {
 		assert.Contains(t, err.Error(), "recur_test.go", want)
 	}
 }
+
+// What is carried may have no axes.
+func TestScanOfNumbers(t *testing.T) {
+	for _, zero := range []*tensor.Tensor{tensor.Zeros().Add(0), tensor.Zeros(), tensor.Ones(2).Sum().Sub(2)} {
+		s, _ := tensor.Scan(func(s, in []*tensor.Tensor) (next, out []*tensor.Tensor) {
+			return []*tensor.Tensor{s[0].Add(in[0])}, nil
+		}, []*tensor.Tensor{zero.To(dtype.F32)}, []*tensor.Tensor{tensor.Ones(9)}, tensor.ScanOptions{})
+		got, err := tensor.Data[float32](t.Context(), s[0])
+		require.NoError(t, err)
+		assert.Equal(t, []float32{1, 2, 3, 4, 5, 6, 7, 8, 9}, got)
+	}
+}

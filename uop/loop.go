@@ -126,6 +126,11 @@ func (a LoopArg) Results(args ...*UOp) []*UOp {
 	return outs
 }
 
+func loopShape(u *UOp) Shape {
+	a := u.arg.(LoopArg)
+	return append(Shape{a.Steps}, a.Outs[a.Out].shape...)
+}
+
 // Step is the number of the entry that comes i-th.
 func (a LoopArg) Step(i int) int {
 	if a.Back {

@@ -107,8 +107,7 @@ func infer(u *UOp) Shape {
 		a := u.arg.(CallArg)
 		return a.Outs[a.Out].shape
 	case Loop:
-		a := u.arg.(LoopArg)
-		return append(Shape{a.Steps}, a.Outs[a.Out].shape...)
+		return loopShape(u)
 	case Check:
 		if u.src[1].dtype != dtype.I32 {
 			return fail(u, "the code is %v, not int32", u.src[1].dtype)

@@ -9,7 +9,7 @@ import (
 // Functions of a page reach the engine as what they recorded when they were called with stand-ins: see wasm/js/functions.js.
 
 func init() {
-	for _, how := range []string{"vmap", "jvp", "vjp", "checkpoint", "function", "custom"} {
+	for _, how := range []string{"vmap", "scan", "jvp", "vjp", "checkpoint", "function", "custom"} {
 		operations[how] = &operation{how, "- inputs", opApply}
 	}
 	operations["kernelAt"] = &operation{"kernelAt", "- axis", func(c *call) one { return c.kernel().At(c.integer()) }}
@@ -120,6 +120,14 @@ func opApply(c *call) some {
 		}
 		o.Out = c.integers()
 		return tensor.Vmap(f, o)(in...)
+	case "scan":
+		n := c.integer()
+		step := func(carried, in some) (next, out some) {
+			all := f(append(carried, in...)...)
+			return all[:n:n], all[n:]
+		}
+		states, outs := tensor.Scan(step, in[:n:n], in[n:], tensor.ScanOptions{Steps: c.integer(), Back: c.truth()})
+		return append(states, outs...)
 	case "jvp":
 		outs, tangents := tensor.JVP(f, in, c.maybes())
 		return append(outs, there(tangents)...)

@@ -54,6 +54,33 @@ func TestTensors(t *testing.T) {
 	assert.Equal(t, 4, c.answers[0].(wire.Record).Get("done"), "the last operation")
 }
 
+// A loop takes what is carried and what it goes along in one list, the function as what it recorded, and gives the states before the rest.
+func TestScan(t *testing.T) {
+	c := newClient(t)
+	const state, entry, next, twice = wire.Ref(10), wire.Ref(11), wire.Ref(12), wire.Ref(13)
+	step := []any{[]any{3, "add", []any{next}, state, entry}, []any{4, "mul", []any{twice}, next, 2}}
+	scan := func(number int, out wire.Ref, steps int, back bool, entries wire.Ref) []any {
+		return []any{number, "scan", []any{out, out + 1}, []any{wire.Ref(1), entries}, []any{state, entry}, step, []any{next, twice}, 1, steps, back}
+	}
+	c.post(
+		[]any{1, "full", []any{wire.Ref(1)}, []any{}, 10},
+		[]any{2, "tensor", []any{wire.Ref(2)}, f32(1, 2, 3, 4, 5), []any{5}},
+		scan(5, 20, 0, false, 2),
+		[]any{6, "data", []any{}, wire.Ref(20)},
+		[]any{7, "data", []any{}, wire.Ref(21)},
+		scan(8, 22, 5, true, 2),
+		[]any{9, "data", []any{}, wire.Ref(22)},
+		scan(10, 24, 4, false, 2),
+		[]any{11, "data", []any{}, wire.Ref(24)},
+	)
+	for number, want := range map[int]wire.Array{6: f32(11, 13, 16, 20, 25), 7: f32(22, 26, 32, 40, 50), 9: f32(25, 24, 22, 19, 15)} {
+		require.NoError(t, c.errs[number])
+		assert.Equal(t, want, c.answers[number].(wire.Record).Get("data"), "%d", number)
+	}
+	require.ErrorContains(t, c.errs[11], "array 0 has 5 entries for 4 steps")
+	assert.Nil(t, c.tensors[next], "what a step made is the page's no more")
+}
+
 func TestFailuresStayInTheirTensors(t *testing.T) {
 	c := newClient(t)
 	c.post(

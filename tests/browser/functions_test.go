@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Functions of a page reach the engine: mapped over an axis, differentiated forward and backward, computed again, named, as kernels.
+// Functions of a page reach the engine: mapped over an axis, in a loop, differentiated forward and backward, computed again, named, as kernels.
 func TestFunctionsOfFunctions(t *testing.T) {
 	p := open(t)
 	for _, device := range []string{"wasm", "webgpu"} {
@@ -26,6 +26,23 @@ func TestFunctionsOfFunctions(t *testing.T) {
 		out.perExample = [perExample.shape, await perExample.list()]
 		out.nested = await w.vmap((a) => w.vmap((b) => b.mul(a.sum()))(a))(x).list()
 		out.same = await w.vmap((a, b) => a.sub(b), { in: [0, 1] })(w.tensor([[1, 2], [3, 4]]), w.tensor([[1, 2], [3, 4]])).list()
+
+		const entries = w.tensor([[1, 2], [3, 4], [5, 6], [7, 8], [9, 10]]), half = w.tensor([0.5, 1]), start = w.zeros([2])
+		const [states, sums] = w.scan((s, a) => { const next = s.mul(half).add(a); return [next, next.sum()] }, start, entries)
+		out.scan = [states.shape, sums.shape, await states.list(), await sums.list()]
+		const [{ h, c }, more] = w.scan(({ h, c }, [a, b]) => [{ c: c.add(b), h: h.add(a) }, { d: h.sub(c) }], { h: start, c: start }, [entries, entries.mul(2)], { back: true, steps: 5 })
+		out.scanBack = [await h.list(), await c.at(0).list(), await more.d.at(0).list()]
+		const [powers, none] = w.scan((s) => [s.mul(2)], half, null, { steps: 4 })
+		out.scanSteps = [await powers.list(), none]
+		out.scanFew = await w.scan((s, a) => [s.add(a)], start, entries.narrow(0, 0, 2))[0].list()
+		out.scanGrad = await Promise.all(states.at(-1).sum().grad([half, entries, start]).map((g) => g.list()))
+		out.scanOfRows = await w.vmap((a) => w.scan((s, b) => [s.add(b)], w.tensor(0), a)[0])(entries.t()).list()
+		const within = (a) => w.scan((s, row) => [s.add(w.scan((u, b) => [u.add(b)], w.tensor(0), row)[0].at(-1))], w.tensor(0), a)[0]
+		const looped = w.capture(within)
+		await looped.run(entries)
+		out.scanCaptured = [await (await looped.run(entries.add(1))).list(), await within(entries).list()]
+		const told = entries.gt(2).nonZero().to('f32')
+		out.scanTold = await w.scan((s, a) => [s.add(a)], start, told)[0].at(-1).list()
 
 		const [y, dy] = w.jvp((a, b) => [a.mul(b).sum(), a.argMax()], [v, m], [w.tensor([1, 0, 0]), null])
 		out.jvp = [await y[0].item(), await dy[0].item(), dy[1], dy[0].shape]
@@ -66,6 +83,10 @@ func TestFunctionsOfFunctions(t *testing.T) {
 			() => w.jvp((a) => a, [v], []), () => w.vjp(dot, v, v)[1]([null, null]), () => w.function('f', (a) => a, { gradient: () => [] })(v), () => w.checkpoint((a) => [a, 1])(v),
 			() => w.custom('c', [2], (k) => k.at(3), []), () => w.custom('c', [2], (k) => k.range(2), []).data(), () => w.custom('c', [2], (k) => k.load(1, 0), [v]),
 			() => w.vmap((a) => w.capture((b) => b.add(1)).run(a))(x), () => { let s; w.vmap((a) => s = a)(x); return s.add(1) }, () => w.vmap((a) => a.and(1))(x).data(),
+			() => w.scan((s) => s, v, x), () => w.scan((s) => Promise.resolve([s]), v, x), () => w.scan((s) => [s], v), () => w.scan((s) => [s, 5], v, x), () => w.scan((s) => [undefined], v, x),
+			() => w.scan((s, a) => [a.sum()], v, x), () => w.scan((s) => [{ h: s.h }], { h: v, c: v }, x), () => w.scan((s) => [{ h: s.h, d: s.c }], { h: v, c: v }, x), () => w.scan((s) => [s.to('i32')], v, x),
+			() => w.scan((s) => [s], v, [x, v]), () => w.scan((s) => [s], v, { a: x, b: w.tensor(1) }), () => w.scan((s) => [s], v, x, { steps: 4 }), () => w.scan((s) => [s], { h: 5 }, x), () => w.scan((s) => [s], v, { steps: 3 }),
+			() => w.scan((s) => [s.and(1)], v, x)[0].data(),
 		]
 		for (const f of tries) {
 			try { await f(); wrong.push('nothing') } catch (e) { wrong.push(e.message) }
@@ -79,6 +100,14 @@ func TestFunctionsOfFunctions(t *testing.T) {
 		assert.Equal(t, list(list(2., 3.), list(list(1., 4., 9.), list(16., 25., 36.))), got["perExample"])
 		assert.Equal(t, list(list(6., 12., 18.), list(60., 75., 90.)), got["nested"])
 		assert.Equal(t, list(list(0., -1.), list(1., 0.)), got["same"])
+		assert.Equal(t, list(list(5., 2.), list(5.), list(list(1., 2.), list(3.5, 6.), list(6.75, 12.), list(10.375, 20.), list(14.1875, 30.)), list(3., 9.5, 18.75, 30.375, 44.1875)), got["scan"])
+		assert.Equal(t, list(list(list(25., 30.), list(24., 28.), list(21., 24.), list(16., 18.), list(9., 10.)), list(50., 60.), list(-24., -28.)), got["scanBack"])
+		assert.Equal(t, list(list(list(1., 2.), list(2., 4.), list(4., 8.), list(8., 16.)), []any{}), got["scanSteps"])
+		assert.Equal(t, list(list(1., 2.), list(4., 6.)), got["scanFew"])
+		assert.Equal(t, list(list(14.75, 40.), list(list(0.0625, 1.), list(0.125, 1.), list(0.25, 1.), list(0.5, 1.), list(1., 1.)), list(0.03125, 1.)), got["scanGrad"])
+		assert.Equal(t, list(list(1., 4., 9., 16., 25.), list(2., 6., 12., 20., 30.)), got["scanOfRows"])
+		assert.Equal(t, list(list(5., 14., 27., 44., 65.), list(3., 10., 21., 36., 55.)), got["scanCaptured"])
+		assert.Equal(t, list(20., 4.), got["scanTold"])
 		assert.Equal(t, list(532., 2., nil, []any{}), got["jvp"])
 		assert.Equal(t, list(list(4., 18., 75.), list(list(4., 12., 30.), nil), "f32"), got["vjp"])
 		assert.Equal(t, true, got["checkpoint"])

@@ -93,6 +93,17 @@ var functional = []method{
 		f := func(in ...one) some { return some{shapely[n[0]](in[0]).Mul(in[1])} }
 		return tensor.Vmap(f, tensor.VmapOptions{In: []int{0, tensor.Same}, Out: []int{-1}})(x, x.At(0))
 	}),
+	way("scan", touchy, func(m *maker, x one) []any { return []any{smooth1(m), float64(m.IntN(2))} }, func(x one, n []int) some {
+		if n[0] == 8 && x.Rank() < 3 {
+			refuse("a function of matrices")
+		}
+		x = x.Detach()
+		states, outs := tensor.Scan(func(s, in some) (next, out some) {
+			y := shapely[n[0]](s[0]).Sigmoid().Add(in[0])
+			return some{y}, some{y.Sub(s[0])}
+		}, some{x.At(0)}, some{x}, tensor.ScanOptions{Back: n[1]%2 == 1})
+		return some{states[0], outs[0], states[0].Sum().Grad(x)[0]}
+	}),
 	way("jvp", touchy, func(m *maker, x one) []any { return []any{smooth1(m)} }, func(x one, n []int) some {
 		out, moved := tensor.JVP(fn(n[0]), some{x}, some{x.Mul(0.5)})
 		return some{out[0], moved[0]}

@@ -54,10 +54,10 @@ func TestReadmeFunctions(t *testing.T) {
 		const x = w.tensor([[1, 2, 3], [4, 5, 6]]), v = w.tensor([3, 6, 9])
 		const rows = `+program+`
 		const [g] = deep(v).sum().grad([v]), [h] = hard(v).sum().grad([v])
-		const out = [await rows.list(), dy.shape, await pullback(w.ones([3]))[0].list(), g.shape, await h.list(), await blur.list(), draws.shape, value.dtype, y.dtype]
+		const out = [await rows.list(), dy.shape, await pullback(w.ones([3]))[0].list(), g.shape, await h.list(), await blur.list(), draws.shape, value.dtype, y.dtype, sums.shape]
 		w.close()
 		return out`, &got))
-	assert.Equal(t, []any{[]any{42., 96.}, []any{3.}, []any{6., 12., 18.}, []any{3.}, []any{1., 1., 1.}, []any{3., 6., 5.}, []any{2., 3.}, "f32", "f32"}, got)
+	assert.Equal(t, []any{[]any{42., 96.}, []any{3.}, []any{6., 12., 18.}, []any{3.}, []any{1., 1., 1.}, []any{3., 6., 5.}, []any{2., 3.}, "f32", "f32", []any{2., 3.}}, got)
 }
 
 // So does the one with a model, for the inputs that it speaks of.

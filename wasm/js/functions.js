@@ -1,8 +1,8 @@
-// Functions of functions that the engine carries out: vmap, jvp, vjp, checkpoint, functions with a name, kernels of one's own. The function is called
+// Functions of functions that the engine carries out: vmap, scan, jvp, vjp, checkpoint, functions with a name, kernels of one's own. The function is called
 // once, with tensors that stand for its arguments, and what it records goes to the engine. And generators of random numbers.
 
 import { infer } from './infer.js'
-import { Call, describe, methods } from './methods.js'
+import { Call, describe, methods, written } from './methods.js'
 import { filled, isTensor, leaves, longest, mapTree, visit } from './tree.js'
 
 /** What an async function is told by the method that was to record it. */
@@ -98,6 +98,52 @@ export function vmap(w, f, { in: axes = 0, out = 0 } = {}) {
     const to = outs.map((_, i) => Array.isArray(out) ? out[i] ?? 0 : out)
     return returned(form, given(w, 'vmap', outs.map((t, i) => n === undefined ? { ...t.form, shape: open } : shaped(t.form, (s) => s.toSpliced(to[i] < 0 ? s.length + 1 + to[i] : to[i], 0, n))), [inputs, ...wire, at, to]))
   }
+}
+
+/** f for each entry of the first axis of arrays, and for what it gave to carry the time before: all states, and all else that it gave. */
+export function scan(w, f, carried, inputs, { back = false, steps = 0 } = {}) {
+  plain('scan', f)
+  const fail = (why) => { throw new RangeError(`scan: ${why}`) }
+  const all = []
+  const names = []
+  const take = (name, v) => visit(v, (t, path) => {
+    new Call('scan', w).param({ name: name + path, kind: 'tensor' }, t)
+    all.push(t)
+    names.push(name + path)
+  })
+  take('carried', carried)
+  const m = all.length
+  take('inputs', inputs ?? [])
+  let n = steps || undefined
+  let open // why a shape is not known
+  const forms = all.map(({ form }, i) => {
+    if (i < m) return form
+    if (!Array.isArray(form.shape)) open = form.shape
+    return shaped(form, ([size, ...rest]) => {
+      if (size === undefined) fail(`${names[i]} has no axis to go along`)
+      n ??= size
+      if (size !== n) fail(`${names[i]} has ${size} entries for ${n} steps`)
+      return rest
+    })
+  })
+  if (n === undefined && !open) fail('inputs has no tensors, and the options no number of steps')
+  const { wire, outs, form } = traced(w, 'scan', forms, (stands) => {
+    const list = stands.values()
+    const entry = (v) => filled(v, () => list.next().value)
+    const gave = f(entry(carried), entry(inputs))
+    if (!Array.isArray(gave)) throw new TypeError(`scan: f gave ${describe(gave)}; it must give [next, out]`)
+    const next = {}
+    visit(gave[0], (t, path) => { next['carried' + path] = t })
+    if (Object.keys(next).length !== m) fail(`f gave ${Object.keys(next).length} tensors to carry for ${m}`)
+    const name = names.values()
+    return [filled(carried, () => next[name.next().value]), gave[1] ?? []]
+  })
+  for (let i = 0; i < m; i++) {
+    const list = [outs[i].form, forms[i]]
+    const [now, was] = list.map(({ shape, dtype }) => `${list.some((v) => !Array.isArray(v.shape)) ? '' : written(shape)} ${dtype}`)
+    if (now !== was) fail(`f gave ${now} for ${names[i]}, which is ${was}`)
+  }
+  return returned(form, given(w, 'scan', outs.map((t) => n === undefined ? { ...t.form, shape: open } : shaped(t.form, (s) => [n, ...s])), [all, ...wire, m, steps, back]))
 }
 
 const float = (t) => /f/.test(t.dtype)

@@ -308,6 +308,7 @@ a realize | tensors:tensor*
 – jit | f:function options:JitOptions?
 – grad valueAndGrad | f:function options:GradOptions?
 – vmap | f:function options:VmapOptions?
+– scan | f:function carried:any inputs:any options:ScanOptions?
 – jvp | f:function inputs:tensors tangents:any
 – vjp | f:function inputs:tensor*
 – checkpoint | f:function
@@ -359,6 +360,7 @@ ImageOptions | channels:int(1..4)? dtype:dtype?
 JitOptions | most:int(1..)?
 GradOptions | argnums:ints?
 VmapOptions | in:any? out:ints?
+ScanOptions | back:flag? steps:int(0..)?
 FunctionOptions | gradient:function?
 UnsafeResult | shape:sizes? dtype:dtype?
 UnsafeOptions | wgsl:text? threads:int(1..)? group:int(1..256)? same:function? gradient:function?

@@ -1226,6 +1226,13 @@ export interface VmapOptions {
   out?: number | readonly number[]
 }
 
+export interface ScanOptions {
+  /** From the last entry to the first. */
+  back?: boolean
+  /** How many steps there are, where no array says so. */
+  steps?: number
+}
+
 export interface FunctionOptions {
   /** The gradients of the arguments (null: 0), given these, what the function returned, and a gradient of each result. It is linear in the last. */
   gradient?: (inputs: Tensor[], outputs: Tensor[], seeds: Tensor[]) => (Tensor | null)[]
@@ -1490,6 +1497,12 @@ export class Weft {
   /** f for each element of an axis of its arguments, in one graph and without a loop: f is called once, with tensors that lack the axis.
    *  Numbers drawn at random in f are the same for all. */
   vmap<A extends unknown[], R extends Tensors>(f: (...args: A) => R, options?: VmapOptions): (...args: A) => R
+  /** A loop along the first axis of arrays, for what depends on the step before: recurrent layers, filters, solvers of differential equations. f gets
+   *  what is carried and the entries of a step, and gives [next, out]: what is carried to the next step, of the form, shapes and types of carried, and any
+   *  other tensors. scan gives what was carried after each step, and the others, stacked along a new first axis: entry i belongs to entry i of the arrays,
+   *  with back too. So the last state is at(-1), with back at(0). f is called once, and a step compiles once, however many there are; what is drawn at
+   *  random in f may be the same in all. */
+  scan<C extends Tensors, X extends Tensors | null, Y extends Tensors = []>(f: (carried: C, input: X) => readonly [C, Y?], carried: C, inputs: X, options?: ScanOptions): [C, Y]
   /** What f gives, and how that changes while the inputs change along tangents (null: they stay): the Jacobian times a vector, computed forward.
    *  Of what holds no floats the change is null. */
   jvp<R extends Tensors>(f: (...inputs: Tensor[]) => R, inputs: readonly Tensor[], tangents: readonly (Tensor | null)[]): [R, R]

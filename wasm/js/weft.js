@@ -11,7 +11,7 @@
 import { addressOf, base } from './addresses.js'
 import { product } from './axes.js'
 import { PageBox } from './box.js'
-import { Generator, checkpoint, custom, customUnsafe, jvp, named, outputs, plain, vjp, vmap } from './functions.js'
+import { Generator, checkpoint, custom, customUnsafe, jvp, named, outputs, plain, scan, vjp, vmap } from './functions.js'
 import { Guest } from './guest.js'
 import { checkOpen, describe, guard, methods, most, several, stackFrom, written } from './methods.js'
 import { infer } from './infer.js'
@@ -718,6 +718,9 @@ export class Weft {
 
   /** f for each element of an axis of its arguments. */
   vmap(f, options) { return vmap(this, f, options) }
+
+  /** f for each entry of the first axis of arrays, from what it gave to carry before. */
+  scan(f, carried, inputs, options) { return scan(this, f, carried, inputs, options) }
 
   /** What f gives, and how that changes while its inputs change along tangents. */
   jvp(f, inputs, tangents) { return jvp(this, f, inputs, tangents) }

@@ -53,6 +53,10 @@ const mixed = [x.topK(2, { axis: 0, largest: false }), x.quantile(0.5, { axis: 1
 console.log(dm, scores, missing, byName, pixels, seq, h, q3, r3, parts, mixed)
 
 const perRow: Tensor = w.vmap((a: Tensor, b: Tensor) => a.mul(b).sum(), { in: [0, null] })(x, y)
+const [states, outs] = w.scan(({ h, c }, [a, b]) => [{ h: h.add(a), c: c.mul(b) }, h.mul(c)], { h: x, c: y }, [x, y], { back: true })
+const last: Tensor[] = [states.h.at(-1), states.c.at(0), outs]
+const [powers]: [Tensor, []] = w.scan((a) => [a.mul(2)], x, null, { steps: 8 })
+const [, named] = w.scan((a, b) => [a, { sum: a.add(b) }], x, y)
 const [value, tangent]: [Tensor, Tensor] = w.jvp((a) => a.sin(), [x], [null])
 const [{ twice }, pullback] = w.vjp((a) => ({ twice: a.mul(2) }), x)
 const gradients: (Tensor | null)[] = pullback([x])
@@ -66,7 +70,7 @@ const fixed = [2, 3] as const, rows: ReadonlyArray<readonly number[]> = [[1, 2]]
 const frozen = [w.tensor(rows, fixed), w.zeros(fixed), x.reshape(fixed).sum(fixed), w.cat([x, y] as const), x.conv2d(x, null, { stride: fixed })]
 w.nn.layerNorm(fixed)
 x.sum().backward([x] as const)
-console.log(frozen, perRow, value, tangent, twice, gradients, again, hard, kernel, noise, size)
+console.log(last, powers, named.sum, frozen, perRow, value, tangent, twice, gradients, again, hard, kernel, noise, size)
 
 // @ts-expect-error: shapes are read
 x.shape = [1]

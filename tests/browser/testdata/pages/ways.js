@@ -24,6 +24,14 @@ function reduced(w, x, axis, size, how) {
 export const ways = {
   vmap: (w, x, k, axis) => [w.vmap(shapely[k], { in: axis, out: axis })(x)],
   vmapShared: (w, x, k) => [w.vmap((a, b) => shapely[k](a).mul(b), { in: [0, null], out: -1 })(x, x.at(0))],
+  scan(w, x, k, back) {
+    x = x.detach()
+    const [{ s }, d] = w.scan(({ s }, v) => {
+      const y = shapely[k](s).sigmoid().add(v)
+      return [{ s: y }, y.sub(s)]
+    }, { s: x.at(0) }, x, { back: back % 2 === 1 })
+    return [s, d, s.sum().grad([x])[0]]
+  },
   jvp: (w, x, k) => w.jvp(shapely[k], [x], [x.mul(0.5)]),
   vjp(w, x, k) {
     const [y, pull] = w.vjp(shapely[k], x)
