@@ -80,25 +80,34 @@ func (c *Captured) Saved() (f saved.Function, arrays []*uop.UOp, renewals []Rene
 // params are values over Params in place of Buffers, in a table of their own.
 func (n *numbering) params(values []*uop.UOp) []*uop.UOp {
 	t := uop.NewArena()
-	done := map[*uop.UOp]*uop.UOp{}
-	for _, u := range uop.Topo(values...) {
-		if u.Op() == uop.Buffer {
-			done[u] = t.Param(n.slot(u), u.Shape().Numel(), u.DType())
-		} else {
-			done[u] = u.WithSrc(t, func(s *uop.UOp) *uop.UOp { return done[s] })
+	for {
+		done := map[*uop.UOp]*uop.UOp{}
+		again := false // loops become steps, in which there may be loops
+		for _, u := range uop.Topo(values...) {
+			switch {
+			case u.Op() == uop.Buffer:
+				done[u] = t.Param(n.slot(u), u.Shape().Numel(), u.DType())
+			case u.Op() == uop.Detach: // of a step
+				done[u] = done[u.At(0)]
+			default:
+				done[u] = u.WithSrc(t, func(s *uop.UOp) *uop.UOp { return done[s] })
+			}
+			if a, ok := u.Arg().(uop.ForeignArg); ok && len(u.Src()) > a.Args { // files hold no code
+				done[u] = done[u.At(a.Args)]
+			}
+			if u.Op() == uop.Loop { // nor bodies
+				done[u], again = done[u].Inlined(), true
+			}
 		}
-		if a, ok := u.Arg().(uop.ForeignArg); ok && len(u.Src()) > a.Args { // files hold no code
-			done[u] = done[u.At(a.Args)]
+		out := make([]*uop.UOp, len(values))
+		for i, v := range values {
+			out[i] = done[v]
 		}
-		if u.Op() == uop.Loop { // nor bodies
-			done[u] = done[u].Inlined()
+		if !again {
+			return out
 		}
+		values = out
 	}
-	out := make([]*uop.UOp, len(values))
-	for i, v := range values {
-		out[i] = done[v]
-	}
-	return out
 }
 
 // list is the numbers, the smallest first.

@@ -11,10 +11,15 @@ import (
 // a merge of neighbours: all accesses stay affine, where the other order leaves divisions in the reader.
 func (s *scheduler) arrange() {
 	s.layout = map[*uop.UOp][]int{}
-	users := map[*uop.UOp][]*uop.UOp{}
+	users, own := map[*uop.UOp][]*uop.UOp{}, map[*uop.UOp]bool{}
 	for _, u := range s.topo {
+		asIs := u.Op() == uop.Foreign || u.Op() == uop.Loop // they need their operands, also reshaped ones, and their results as they are
+		own[u] = own[u] || asIs
 		for _, x := range u.Src() {
 			users[x] = append(users[x], u)
+			if asIs {
+				own[array(x)] = true
+			}
 		}
 	}
 	root := map[*uop.UOp]bool{}
@@ -22,17 +27,13 @@ func (s *scheduler) arrange() {
 		root[r] = true
 	}
 	for _, u := range s.topo {
-		own := asIs(u) || slices.ContainsFunc(users[u], asIs)
-		if _, ok := s.stored[u]; ok && !own && !root[u] && u.Op() != uop.Scatter && !s.weighs(u) {
+		if _, ok := s.stored[u]; ok && !own[u] && !root[u] && u.Op() != uop.Scatter && !s.weighs(u) {
 			if order := s.permuted(u, users); order != nil {
 				s.layout[u] = order
 			}
 		}
 	}
 }
-
-// asIs says that a node needs its operands and its results as they are.
-func asIs(u *uop.UOp) bool { return u.Op() == uop.Foreign || u.Op() == uop.Loop }
 
 // permuted is the order in which u is permuted and reshaped above, looking through what is computed element by
 // element, or nil.

@@ -48,7 +48,6 @@ func Scan(step func(carried, in []*Tensor) (next, out []*Tensor), carried, in []
 		failArg(op, "there is no array to go along, and no number of steps")
 	}
 	all := append(slices.Clone(carried), in...)
-	e := commonEngine(op, all...)
 	call := func(f func(i int) *Tensor) []*Tensor {
 		args := make([]*Tensor, len(all))
 		for i := range args {
@@ -64,6 +63,7 @@ func Scan(step func(carried, in []*Tensor) (next, out []*Tensor), carried, in []
 		}
 		return append(uop.Shape{}, without(all[i].shape(), 0)...)
 	})
+	e := commonEngine(op, append(all[:len(all):len(all)], t.outs...)...) // what a step uses besides may alone say where it is
 	results := make([]*Tensor, len(t.outs))
 	switch nodes, ok := t.loop(len(carried), steps, o.Back); {
 	case steps == 0:
@@ -75,6 +75,11 @@ func Scan(step func(carried, in []*Tensor) (next, out []*Tensor), carried, in []
 			results[i] = newTensor(u, e)
 		}
 	default:
+		again := slices.ContainsFunc(all, func(x *Tensor) bool { return x.node().Sizes() != nil }) // stand-ins have no sizes that vary
+		var write func(args []*uop.UOp) []*uop.UOp
+		if !again {
+			write = t.writer()
+		}
 		state := carried
 		list := make([][]*Tensor, len(t.outs))
 		for i := range steps {
@@ -82,12 +87,24 @@ func Scan(step func(carried, in []*Tensor) (next, out []*Tensor), carried, in []
 			if o.Back {
 				at = steps - 1 - i
 			}
-			now := call(func(i int) *Tensor {
+			arg := func(i int) *Tensor {
 				if i < len(carried) {
 					return state[i]
 				}
 				return all[i].Select(0, at)
-			})
+			}
+			var now []*Tensor
+			if again {
+				now = call(arg)
+			} else {
+				args := make([]*uop.UOp, len(all))
+				for k := range args {
+					args[k] = arg(k).node()
+				}
+				for _, u := range write(args) {
+					now = append(now, newTensor(u, e))
+				}
+			}
 			state = nil
 			for k, y := range now {
 				if k < len(carried) {
@@ -109,6 +126,41 @@ func Scan(step func(carried, in []*Tensor) (next, out []*Tensor), carried, in []
 
 // fewSteps are written out, so that they are fused with each other.
 const fewSteps = 3
+
+// writer gives a function that writes out what was traced, for arguments.
+func (t *traced) writer() func(args []*uop.UOp) []*uop.UOp {
+	outs := uop.Inline(nodes(t.outs)...)
+	order, inside := []*uop.UOp{}, map[*uop.UOp]bool{} // what depends on the stand-ins
+	for _, s := range t.stand {
+		inside[s] = true
+	}
+	for _, u := range uop.Topo(outs...) {
+		if !inside[u] && slices.ContainsFunc(u.Src(), func(s *uop.UOp) bool { return inside[s] }) {
+			inside[u] = true
+			order = append(order, u)
+		}
+	}
+	return func(args []*uop.UOp) []*uop.UOp {
+		with := map[*uop.UOp]*uop.UOp{}
+		for i, s := range t.stand {
+			with[s] = args[i].Reshape(s.Shape()...)
+		}
+		get := func(u *uop.UOp) *uop.UOp {
+			if v := with[u]; v != nil {
+				return v
+			}
+			return u
+		}
+		for _, u := range order {
+			with[u] = u.WithSrc(u.Home(), get)
+		}
+		now := make([]*uop.UOp, len(outs))
+		for i, u := range outs {
+			now[i] = get(u)
+		}
+		return now
+	}
+}
 
 // loop gives the results of a loop whose steps are the traced function; false: they have to be written out.
 func (t *traced) loop(carried, steps int, back bool) ([]*uop.UOp, bool) {

@@ -1,6 +1,7 @@
 package tensor_test
 
 import (
+	"bytes"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -221,5 +222,87 @@ func TestScanOfNumbers(t *testing.T) {
 		got, err := tensor.Data[float32](t.Context(), s[0])
 		require.NoError(t, err)
 		assert.Equal(t, []float32{1, 2, 3, 4, 5, 6, 7, 8, 9}, got)
+	}
+}
+
+// nested is a scan in a scan, whose gradient reads values of the inner one in another order.
+func nested(s, x, w *tensor.Tensor) *tensor.Tensor {
+	_, all := tensor.Scan(func(s, in []*tensor.Tensor) (next, out []*tensor.Tensor) {
+		inner, _ := tensor.Scan(func(t, _ []*tensor.Tensor) (next, out []*tensor.Tensor) {
+			return []*tensor.Tensor{t[0].Mul(w).Add(in[0]).Tanh()}, nil
+		}, s, nil, tensor.ScanOptions{Steps: 5})
+		return []*tensor.Tensor{inner[0].Select(0, 4)}, []*tensor.Tensor{inner[0]}
+	}, []*tensor.Tensor{s}, []*tensor.Tensor{x}, tensor.ScanOptions{})
+	return all[0]
+}
+
+// REF writes loops out, INTERP does not.
+func TestScansInScansOnDevices(t *testing.T) {
+	var want []float64
+	for _, device := range []string{"REF", "INTERP"} {
+		x := tensor.Of([]float32{.1, .2, .3, .4, .5, -.1, -.2, -.3, -.4, -.5, .2, .4, .6, .8, 1}, 5, 3).On(device)
+		s, w := tensor.Of([]float32{1, 2, 3}).On(device), tensor.Of([]float32{.9, -.8, .7}).On(device)
+		y := nested(s, x, w)
+		got := listed(t, append(y.Square().Sum().Grad(w, x, s), y)...)
+		if want == nil {
+			want = got
+		}
+		assert.InDeltaSlice(t, want, got, 1e-4, device)
+	}
+}
+
+// Files hold no loops.
+func TestSavedScans(t *testing.T) {
+	s, x, w := tensor.Of([]float32{1, 2}).On("INTERP"), tensor.Of([]float32{.1, .2, .3, .4, .5, .6, .7, .8}, 4, 2).On("INTERP"), tensor.Of([]float32{.5, .4}).On("INTERP")
+	require.NoError(t, tensor.Realize(t.Context(), s, x, w))
+	f, err := tensor.Capture(t.Context(), func(in ...*tensor.Tensor) []*tensor.Tensor {
+		y := nested(s, in[0], w)
+		return append(y.Square().Sum().Grad(w, in[0]), y)
+	}, x)
+	require.NoError(t, err)
+	want, err := f.Run(t.Context(), x)
+	require.NoError(t, err)
+	var file bytes.Buffer
+	require.NoError(t, f.Save(t.Context(), &file))
+	g, err := tensor.LoadCaptured(t.Context(), &file, "INTERP")
+	require.NoError(t, err)
+	got, err := g.Run(t.Context(), x)
+	require.NoError(t, err)
+	assert.InDeltaSlice(t, listed(t, want...), listed(t, got...), 1e-5)
+}
+
+func TestScansOfLittle(t *testing.T) {
+	w, x := tensor.Of([]float32{1, 2}).On("INTERP"), tensor.Zeros(5, 3)
+	_, outs := tensor.Scan(func(s, in []*tensor.Tensor) (next, out []*tensor.Tensor) {
+		return nil, []*tensor.Tensor{tensor.Arange(2)}
+	}, nil, []*tensor.Tensor{x}, tensor.ScanOptions{})
+	assert.Equal(t, []float64{0, 1, 0, 1, 0, 1, 0, 1, 0, 1}, listed(t, outs[0]), "nothing that is read")
+	sums, _ := tensor.Scan(func(s, in []*tensor.Tensor) (next, out []*tensor.Tensor) { return []*tensor.Tensor{s[0].Add(w)}, nil },
+		[]*tensor.Tensor{tensor.Zeros(2)}, nil, tensor.ScanOptions{Steps: 4})
+	assert.Equal(t, []float64{1, 2, 2, 4, 3, 6, 4, 8}, listed(t, sums[0]), "only what the step uses besides is on a device")
+	for _, steps := range []int{2, 5} {
+		calls := 0
+		_, outs := tensor.Scan(func(s, in []*tensor.Tensor) (next, out []*tensor.Tensor) {
+			calls++
+			return nil, []*tensor.Tensor{tensor.Rand(8).Add(in[0])}
+		}, nil, []*tensor.Tensor{tensor.Zeros(steps)}, tensor.ScanOptions{})
+		assert.Equal(t, 1, calls)
+		assert.Equal(t, listed(t, outs[0].Select(0, 0)), listed(t, outs[0].Select(0, 1)), "what is drawn is drawn once")
+	}
+}
+
+// Few steps are written out, with what functions state of their gradients.
+func TestFewSteps(t *testing.T) {
+	for _, steps := range []int{3, 4} {
+		double := tensor.Function("double", func(in ...*tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{in[0].Mul(2)} },
+			tensor.FunctionOptions{Gradient: func(in, out, seeds []*tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{seeds[0].Mul(3)} }})
+		s := tensor.Of([]float32{1})
+		x := tensor.Ones(steps, 1).Contiguous()
+		all, _ := tensor.Scan(func(s, in []*tensor.Tensor) (next, out []*tensor.Tensor) {
+			return []*tensor.Tensor{double(s[0].Add(in[0]))[0]}, nil
+		}, []*tensor.Tensor{s}, []*tensor.Tensor{x}, tensor.ScanOptions{})
+		last := all[0].Select(0, steps-1)
+		want := [][]float64{{22, 27, 27, 9, 3}, {46, 81, 81, 27, 9, 3}}[steps-3]
+		assert.Equal(t, want, listed(t, append([]*tensor.Tensor{last}, last.Sum().Grad(s, x)...)...))
 	}
 }

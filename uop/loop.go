@@ -75,6 +75,13 @@ func NewLoop(b LoopBody, steps int, back bool, args ...*UOp) []*UOp {
 		}
 		params, operands = append(params, p), append(operands, args[i])
 	}
+	if len(params) == 0 { // all steps give the same
+		out := make([]*UOp, len(b.Outs))
+		for i, o := range b.Outs {
+			out[i] = o.Reshape(append([]int{1}, o.shape...)...).Expand(append([]int{steps}, o.shape...)...)
+		}
+		return out
+	}
 	b.Params, b.Along = params, along
 	b.Pure = Bare(b.Outs...)
 	return LoopArg{LoopBody: &b, Steps: steps, Back: back}.Results(operands...)
