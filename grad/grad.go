@@ -41,22 +41,30 @@ func FindAll(ys, seeds []*uop.UOp, wrt ...*uop.UOp) (gradients []*uop.UOp, reach
 		sums[y] = append(sums[y], share{seed, nil})
 	}
 	found := make(map[*uop.UOp]*uop.UOp, len(wrt))
+	loops := loopsOf(order)
 	for i := len(order) - 1; i >= 0; i-- {
 		u := order[i]
 		shares, ok := sums[u]
-		if !ok {
-			continue
-		}
-		delete(sums, u)
-		g := merge(shares)
-		if w, ok := name[u]; ok {
-			other := g.Reshape(w.Shape()...)
-			if old, ok := found[w]; ok {
-				other = old.Add(other)
+		l := loops[u]
+		if ok {
+			delete(sums, u)
+			g := merge(shares)
+			if w, ok := name[u]; ok {
+				other := g.Reshape(w.Shape()...)
+				if old, ok := found[w]; ok {
+					other = old.Add(other)
+				}
+				found[w] = other
 			}
-			found[w] = other
+			if l == nil {
+				step(u, lawOf(u.Op()), g, useful, sums)
+				continue
+			}
+			l.results, l.gs = append(l.results, u), append(l.gs, g)
 		}
-		step(u, g, useful, sums)
+		if l != nil && l.first == u && l.results != nil {
+			step(l.results[0], func(*uop.UOp, *uop.UOp) []*uop.UOp { return looped(l.results, l.gs) }, nil, useful, sums)
+		}
 	}
 	out := make([]*uop.UOp, len(wrt))
 	reached = make([]bool, len(wrt))
@@ -97,7 +105,7 @@ func operands(u *uop.UOp) []*uop.UOp {
 }
 
 // step applies the law of u to the gradient g.
-func step(u, g *uop.UOp, useful map[*uop.UOp]bool, sums map[*uop.UOp][]share) {
+func step(u *uop.UOp, by law, g *uop.UOp, useful map[*uop.UOp]bool, sums map[*uop.UOp][]share) {
 	srcs := operands(u)
 	needed := false
 	for _, s := range srcs {
@@ -110,7 +118,7 @@ func step(u, g *uop.UOp, useful map[*uop.UOp]bool, sums map[*uop.UOp][]share) {
 	if o := u.Origin(); o != nil {
 		origin = o.Gradient()
 	}
-	for i, d := range lawOf(u.Op())(u, g) {
+	for i, d := range by(u, g) {
 		s := srcs[i]
 		switch {
 		case d == nil || !useful[s] || !s.DType().IsFloat():

@@ -116,7 +116,7 @@ func lawOf(o uop.Op) law {
 	case uop.Call:
 		return called
 	case uop.Loop:
-		return looped
+		return func(u, g *uop.UOp) []*uop.UOp { return looped([]*uop.UOp{u}, []*uop.UOp{g}) }
 	}
 	if laws[o] == nil && o.Elementwise() {
 		return none

@@ -1,6 +1,8 @@
 package grad
 
 import (
+	"slices"
+
 	"github.com/weft-ml/weft/uop"
 	"github.com/weft-ml/weft/vmap"
 )
@@ -8,10 +10,38 @@ import (
 // The gradient of a loop is a loop that goes back, over what is carried alone: backpropagation through time (Werbos 1990). What a step leaves to what it
 // read besides is computed for all steps at once from that, so that weights get one product of large matrices instead of a sum of small ones.
 
-// looped gives the gradients of the operands of a loop.
-func looped(u, g *uop.UOp) []*uop.UOp {
+// loopGradients are the results of one loop whose gradients are known. They are passed on together, when those of all are.
+type loopGradients struct {
+	first       *uop.UOp // of all results, in the order of the graph
+	results, gs []*uop.UOp
+}
+
+// loopsOf finds the results of loops in a graph.
+func loopsOf(order []*uop.UOp) map[*uop.UOp]*loopGradients {
+	var of map[*uop.UOp]*loopGradients
+	var list []*loopGradients
+	for _, u := range order {
+		if u.Op() != uop.Loop {
+			continue
+		}
+		i := slices.IndexFunc(list, func(l *loopGradients) bool { return u.SameLoop(l.first) })
+		if i < 0 {
+			i = len(list)
+			list = append(list, &loopGradients{first: u})
+		}
+		if of == nil {
+			of = map[*uop.UOp]*loopGradients{}
+		}
+		of[u] = list[i]
+	}
+	return of
+}
+
+// looped gives the gradients of the operands of a loop from those of some of its results.
+func looped(us, gs []*uop.UOp) []*uop.UOp {
+	u := us[0]
 	l := &loopGradient{LoopArg: u.Arg().(uop.LoopArg), u: u, values: u.Arg().(uop.LoopArg).Results(u.Src()...), back: map[int]*uop.UOp{}}
-	l.derive(g)
+	l.derive(us, gs)
 	out := make([]*uop.UOp, len(u.Src()))
 	l.carriedBack(out)
 	with, same := map[*uop.UOp]*uop.UOp{}, map[int]*uop.UOp{}
@@ -47,7 +77,7 @@ func looped(u, g *uop.UOp) []*uop.UOp {
 	return out
 }
 
-// loopGradient is the gradient of one result of a loop in the making.
+// loopGradient is the gradient of a loop in the making.
 type loopGradient struct {
 	uop.LoopArg
 	u      *uop.UOp
@@ -64,7 +94,7 @@ type inSteps struct{ one, all *uop.UOp }
 func (l *loopGradient) add(one, all *uop.UOp) { l.each = append(l.each, inSteps{one, all}) }
 
 // derive finds the gradients in one step.
-func (l *loopGradient) derive(g *uop.UOp) {
+func (l *loopGradient) derive(us, gs []*uop.UOp) {
 	for k, p := range l.Params[:l.Carried+l.Along] {
 		if k < l.Carried {
 			l.add(p, shifted(l.values[k], l.u.At(k), l.Back))
@@ -80,13 +110,16 @@ func (l *loopGradient) derive(g *uop.UOp) {
 			wrt = append(wrt[:len(wrt):len(wrt)], o)
 		}
 	}
-	own := l.Outs[l.Out]
-	seed := uop.NewStandIn(own.DType(), own.Shape()...)
-	if len(g.Shape()) == 0 && len(l.u.Shape()) > 0 {
-		g = expand(g, l.u.Shape())
+	var ys, seeds []*uop.UOp
+	for i, u := range us {
+		own, g := l.Outs[u.Arg().(uop.LoopArg).Out], gs[i]
+		seed := uop.NewStandIn(own.DType(), own.Shape()...)
+		if len(g.Shape()) == 0 && len(u.Shape()) > 0 {
+			g = expand(g, u.Shape())
+		}
+		l.add(seed, g)
+		ys, seeds = append(ys, own), append(seeds, seed)
 	}
-	l.add(seed, g)
-	ys, seeds := []*uop.UOp{own}, []*uop.UOp{seed}
 	for k, p := range l.Params[:l.Carried] {
 		if p.DType().IsFloat() {
 			l.back[k] = uop.NewStandIn(p.DType(), p.Shape()...)

@@ -37,7 +37,7 @@ func (s *scheduler) storeLoops(order []*uop.UOp) error {
 	var list [][]*uop.UOp // the results of each loop that are used
 	of := func(u *uop.UOp) int {
 		return slices.IndexFunc(list, func(l []*uop.UOp) bool {
-			return l[0].Arg().(uop.LoopArg).LoopBody == u.Arg().(uop.LoopArg).LoopBody && slices.Equal(l[0].Src(), u.Src())
+			return l[0].SameLoop(u)
 		})
 	}
 	for _, u := range order {

@@ -23,8 +23,7 @@ type ScanOptions struct {
 //	}, []*tensor.Tensor{tensor.Zeros(3)}, []*tensor.Tensor{xs}, tensor.ScanOptions{}) // xs [100 3]
 //
 // The graph holds one step, which is compiled once: neither grows with the number of steps. step is called with tensors that have no values; what it draws
-// at random may be the same in all steps. Steps that have an effect or sizes that vary, and loops of three steps or fewer, are written out: step is called
-// for each of them. Gradients go through, also to what step uses besides its arguments: backwards it is a scan again, over all that was carried,
+// at random may be the same in all steps. Steps that have an effect or sizes that vary, and loops of three steps or fewer, are written out. Gradients go through, also to what step uses besides its arguments: backwards it is a scan again, over all that was carried,
 // which is kept.
 //
 // Inlined, errors would name a line of the library: they name the first line outside of it.

@@ -2,6 +2,7 @@ package tensor_test
 
 import (
 	"bytes"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/tensor"
+	"github.com/weft-ml/weft/uop"
 )
 
 // rnn is a recurrent layer by Scan, or written out.
@@ -305,4 +307,29 @@ func TestFewSteps(t *testing.T) {
 		want := [][]float64{{22, 27, 27, 9, 3}, {46, 81, 81, 27, 9, 3}}[steps-3]
 		assert.Equal(t, want, listed(t, append([]*tensor.Tensor{last}, last.Sum().Grad(s, x)...)...))
 	}
+}
+
+// The gradient of several results of a scan goes back once, also of many scans at once.
+func TestGradientOfResultsGoesBackOnce(t *testing.T) {
+	x, w := tensor.Ones(6, 3).Contiguous(), tensor.Ones(3).Contiguous()
+	loss := func(x *tensor.Tensor) *tensor.Tensor {
+		s, o := tensor.Scan(func(s, in []*tensor.Tensor) (next, out []*tensor.Tensor) {
+			a := s[0].Mul(w).Add(in[0]).Sin()
+			return []*tensor.Tensor{a, s[1].Add(a)}, []*tensor.Tensor{a.Mul(s[1])}
+		}, []*tensor.Tensor{w.Cos(), w}, []*tensor.Tensor{x}, tensor.ScanOptions{})
+		return s[0].Sum().Add(s[1].Exp().Sum()).Mul(o[0].Sum())
+	}
+	loops := func(ts ...*tensor.Tensor) int {
+		var first []*uop.UOp
+		for _, y := range ts {
+			for _, u := range uop.Topo(y.Node()) {
+				if u.Op() == uop.Loop && !slices.ContainsFunc(first, u.SameLoop) {
+					first = append(first, u)
+				}
+			}
+		}
+		return len(first)
+	}
+	assert.Equal(t, 2, loops(loss(x).Grad(x, w)...))
+	assert.Equal(t, 2, loops(tensor.Vmap(func(in ...*tensor.Tensor) []*tensor.Tensor { return loss(in[0]).Grad(in[0], w) }, tensor.VmapOptions{})(tensor.Stack(0, x, x.Neg()))...))
 }

@@ -138,6 +138,13 @@ func loopShape(u *UOp) Shape {
 	return append(Shape{a.Steps}, a.Outs[a.Out].shape...)
 }
 
+// SameLoop says that two nodes are results of one loop.
+func (u *UOp) SameLoop(v *UOp) bool {
+	a, b := u.arg.(LoopArg), v.arg.(LoopArg)
+	b.Out = a.Out
+	return a == b && slices.Equal(u.src, v.src)
+}
+
 // Step is the number of the entry that comes i-th.
 func (a LoopArg) Step(i int) int {
 	if a.Back {

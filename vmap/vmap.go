@@ -41,6 +41,14 @@ type batch struct {
 	n    int
 	many map[*uop.UOp]*uop.UOp // nodes that there are many of, with them
 	by   *[uop.NumOps]rule
+
+	loops []madeLoop
+}
+
+// madeLoop is a loop that was made of one, with its results.
+type madeLoop struct {
+	of   *uop.UOp // a result of it
+	outs []*uop.UOp
 }
 
 // Batch gives ys for n arrays at once: with says what some nodes are then, of a new first axis of n. A result is nil where y depends on none
@@ -262,6 +270,11 @@ func foreign(b *batch, u *uop.UOp) *uop.UOp {
 // loop carries those that there are many of side by side, and goes along the axis behind theirs.
 func loop(b *batch, u *uop.UOp) *uop.UOp {
 	a := u.Arg().(uop.LoopArg)
+	for _, l := range b.loops {
+		if l.of.SameLoop(u) {
+			return swapped(l.outs[a.Out])
+		}
+	}
 	body, with := uop.LoopBody{Carried: a.Carried, Along: a.Along}, map[*uop.UOp]*uop.UOp{}
 	args := make([]*uop.UOp, len(u.Src()))
 	for i, p := range a.Params {
@@ -280,7 +293,9 @@ func loop(b *batch, u *uop.UOp) *uop.UOp {
 	for _, o := range a.Outs {
 		body.Outs = append(body.Outs, inside.wide(o))
 	}
-	return swapped(uop.NewLoop(body, a.Steps, a.Back, args...)[a.Out])
+	outs := uop.NewLoop(body, a.Steps, a.Back, args...)
+	b.loops = append(b.loops, madeLoop{u, outs})
+	return swapped(outs[a.Out])
 }
 
 // swapped is u with its first two axes in the other order.
