@@ -48,6 +48,12 @@ func loop(c *call) []*Value {
 	if len(g.inputs) != k+2 || len(g.outputs) < k+1 {
 		c.fail("its body takes %d values and gives %d, for a state of %d", len(g.inputs), len(g.outputs), k)
 	}
+	if going && c.has(0) {
+		plain := scanPlan{outAxes: make([]int, len(g.outputs)-1-k), outBack: make([]int, len(g.outputs)-1-k)}
+		if outs := c.looped(g, boolValue(true), state, nil, plain, most); outs != nil {
+			return outs
+		}
+	}
 	lists := make([][]*Value, len(g.outputs)-1-k)
 	for i := 0; i < most && going; i++ {
 		args := append([]*Value{intsValue([]int{}, int64(i)), boolValue(true)}, state...)
@@ -162,6 +168,9 @@ func (c *call) scanned(g *graphProto, state, walked []*Value, p scanPlan) []*Val
 	}
 	k := len(state)
 	if outs := c.mapped(g, state, walked, p, length); outs != nil {
+		return outs
+	}
+	if outs := c.looped(g, nil, state, walked, p, length); outs != nil {
 		return outs
 	}
 	state = slices.Clone(state)

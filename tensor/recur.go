@@ -22,9 +22,10 @@ type ScanOptions struct {
 //		return []*tensor.Tensor{s[0].Mul(0.9).Add(in[0])}, nil
 //	}, []*tensor.Tensor{tensor.Zeros(3)}, []*tensor.Tensor{xs}, tensor.ScanOptions{}) // xs [100 3]
 //
-// The graph holds one step, which is compiled once: neither grows with the number of steps. step is called with tensors that have no values; what it draws
-// at random may be the same in all steps. Steps that have an effect or sizes that vary, and loops of three steps or fewer, are written out. Gradients go through, also to what step uses besides its arguments: backwards it is a scan again, over all that was carried,
-// which is kept.
+// The graph holds one step, which is compiled once: neither grows with the number of steps. step is called with tensors that have no values: none can be
+// read in it, what it draws at random may be the same in all steps, and an assignment happens once, or is an error where it depends on the step.
+// Steps with sizes that vary, and loops of three steps or fewer, are written out. Gradients go through, also to what step uses
+// besides its arguments: backwards it is a scan again, over all that was carried, which is kept.
 //
 // Inlined, errors would name a line of the library: they name the first line outside of it.
 //
@@ -182,8 +183,15 @@ func (t *traced) loop(carried, steps int, back bool) ([]*uop.UOp, bool) {
 	if !ok {
 		return nil, false
 	}
-	body := uop.LoopBody{Params: append(slices.Clone(t.stand), c.params...), Carried: carried, Along: len(t.in) - carried, Outs: outs}
-	return uop.NewLoop(body, steps, back, append(nodes(t.in), c.args...)...)[:len(outs)], true
+	body := uop.LoopBody{Params: append(slices.Clone(t.stand), c.params...), Carried: carried, Along: len(t.in) - carried, Outs: append(outs, c.codes...)}
+	all := uop.NewLoop(body, steps, back, append(nodes(t.in), c.args...)...)
+	results := slices.Clone(all[:len(t.outs)])
+	for i := range results {
+		for k, a := range c.checks {
+			results[i] = results[i].Check(all[len(t.outs)+k], a)
+		}
+	}
+	return results, true
 }
 
 // closure makes arguments of what a graph uses besides its stand-ins.
@@ -192,6 +200,8 @@ type closure struct {
 	inside       map[*uop.UOp]bool // nodes that depend on a stand-in
 	shared       map[*uop.UOp]*uop.UOp
 	params, args []*uop.UOp
+	checks       []uop.CheckArg // of what steps compute,
+	codes        []*uop.UOp     // with their codes
 }
 
 // close gives graphs that depend on stand-ins and constants alone; false: they have an effect or a size that varies.
@@ -211,7 +221,7 @@ func (c *closure) close(roots []*uop.UOp) ([]*uop.UOp, bool) {
 			continue
 		}
 		switch u.Op() {
-		case uop.Check, uop.Extent, uop.After, uop.Store, uop.Copy, uop.Foreign:
+		case uop.Extent, uop.After, uop.Store, uop.Copy, uop.Foreign:
 			return nil, false
 		}
 		if u.Sizes() != nil || u.Shape().Numel() == 0 {
@@ -228,8 +238,23 @@ func (c *closure) close(roots []*uop.UOp) ([]*uop.UOp, bool) {
 		}
 		return c.free(u)
 	}
+	var computed uop.Map[bool] // what derivatives alone read has no checks
+	uop.WalkBy(roots, func(u *uop.UOp) []*uop.UOp {
+		if u.Op() == uop.Detach {
+			return u.Src()[:1]
+		}
+		return u.Src()
+	}, func(*uop.UOp) bool { return false }, func(u *uop.UOp) { computed.Set(u, true) })
 	for _, u := range order {
-		if v, _ := done.Get(u); v == nil && c.inside[u] {
+		v, _ := done.Get(u)
+		switch {
+		case v != nil || !c.inside[u]:
+		case u.Op() == uop.Check: // of all steps, outside of the loop
+			done.Set(u, get(u.At(0)))
+			if ok, _ := computed.Get(u); ok {
+				c.checks, c.codes = append(c.checks, u.Arg().(uop.CheckArg)), append(c.codes, get(u.At(1)))
+			}
+		default:
 			done.Set(u, u.WithSrc(u.Home(), get))
 		}
 	}

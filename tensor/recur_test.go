@@ -333,3 +333,23 @@ func TestGradientOfResultsGoesBackOnce(t *testing.T) {
 	assert.Equal(t, 2, loops(loss(x).Grad(x, w)...))
 	assert.Equal(t, 2, loops(tensor.Vmap(func(in ...*tensor.Tensor) []*tensor.Tensor { return loss(in[0]).Grad(in[0], w) }, tensor.VmapOptions{})(tensor.Stack(0, x, x.Neg()))...))
 }
+
+// What is wrong in a step of a scan is told of its results.
+func TestScanChecks(t *testing.T) {
+	table := tensor.Of([]float32{1, 2, 4})
+	at := func(indices ...int32) error {
+		s, o := tensor.Scan(func(s, in []*tensor.Tensor) (next, out []*tensor.Tensor) {
+			return []*tensor.Tensor{s[0].Add(table.At(in[0]))}, []*tensor.Tensor{in[0]}
+		}, []*tensor.Tensor{tensor.Full(0, dtype.F32)}, []*tensor.Tensor{tensor.Of(indices).Contiguous()}, tensor.ScanOptions{})
+		if _, err := tensor.Data[int32](t.Context(), o[0].Add(1)); err != nil {
+			return err
+		}
+		v, err := tensor.Data[float32](t.Context(), s[0])
+		if err == nil {
+			assert.Equal(t, []float32{1, 3, 7, 9, 10}, v)
+		}
+		return err
+	}
+	require.NoError(t, at(0, 1, 2, 1, 0))
+	require.ErrorContains(t, at(0, 1, 3, 1, 0), "index 3 is out of range")
+}
