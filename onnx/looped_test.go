@@ -54,7 +54,8 @@ func TestRoundsAreOneLoop(t *testing.T) {
 			}
 			require.InDeltaSlice(t, append(s, want...), got, 1e-5, name)
 			if n == 40 {
-				require.LessOrEqual(t, compiled()-before, 3, name)
+				require.GreaterOrEqual(t, m.plans[0].plan.Launches(), n, name) // not written out, where several rounds are a kernel
+				require.LessOrEqual(t, compiled()-before, 5, name)
 			}
 		}
 	}
