@@ -15,18 +15,8 @@ import (
 
 // inline is the graph that a call stands for.
 func (r *resolver) inline(u *uop.UOp) *uop.UOp {
-	if r.inlined == nil {
-		r.inlined = map[*uop.UOp]*uop.UOp{}
-	}
-	if r.inlined[u] == nil {
-		a := u.Arg().(uop.CallArg)
-		graphs := a.Inlined(u.Src()...)
-		for i, c := range a.Call(u.Src()...) {
-			r.inlined[c] = graphs[i]
-		}
-		r.inlined[u] = graphs[a.Out] // of an older generation of nodes, perhaps
-	}
-	return r.inlined[u]
+	a := u.Arg().(uop.CallArg)
+	return r.writtenOut(u, a.Inlined, a.Call, a.Out)
 }
 
 // calls computes the calls that nodes depend on, and what those need, but for those whose arguments take more than they do: these are part of the plan of the nodes.

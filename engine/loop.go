@@ -7,16 +7,21 @@ func (e *Engine) unrolls() bool { return e.machine.Evaluate != nil || e.several 
 
 // unroll is the graph that a loop stands for.
 func (r *resolver) unroll(u *uop.UOp) *uop.UOp {
+	a := u.Arg().(uop.LoopArg)
+	return r.writtenOut(u, a.Unrolled, a.Results, a.Out)
+}
+
+// writtenOut is the graph that u, one of the results of a call or a loop, stands for; those of the others are found with it.
+func (r *resolver) writtenOut(u *uop.UOp, graphs, results func(args ...*uop.UOp) []*uop.UOp, out int) *uop.UOp {
 	if r.inlined == nil {
 		r.inlined = map[*uop.UOp]*uop.UOp{}
 	}
 	if r.inlined[u] == nil {
-		a := u.Arg().(uop.LoopArg)
-		graphs := a.Unrolled(u.Src()...)
-		for i, c := range a.Results(u.Src()...) {
-			r.inlined[c] = graphs[i]
+		list := graphs(u.Src()...)
+		for i, c := range results(u.Src()...) {
+			r.inlined[c] = list[i]
 		}
-		r.inlined[u] = graphs[a.Out] // of an older generation of nodes, perhaps
+		r.inlined[u] = list[out] // of an older generation of nodes, perhaps
 	}
 	return r.inlined[u]
 }

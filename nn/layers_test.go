@@ -194,3 +194,34 @@ func TestFlattenFrom(t *testing.T) {
 		assert.Equal(t, want, (&nn.Flatten{From: from}).Forward(ramp(2, 3, 4)).Shape(), "%d", from)
 	}
 }
+
+// Weights, sequences and states of several types give states of the widest, and a sequence of nothing leaves them.
+func TestRecurrentTypes(t *testing.T) {
+	for _, kind := range []nn.CellKind{nn.GRUCell, nn.LSTMCell} {
+		for _, c := range []struct{ x, w, state, want dtype.DType }{
+			{dtype.F32, dtype.F16, dtype.F16, dtype.F32}, {dtype.F32, dtype.F32, dtype.F16, dtype.F32}, {dtype.F16, dtype.F16, dtype.F32, dtype.F32},
+			{dtype.F16, dtype.F16, dtype.F16, dtype.F16},
+		} {
+			r := nn.NewRecurrent(kind, 3, 4, 1, false)
+			cell := r.Layers[0][0]
+			for _, w := range []**tensor.Tensor{&cell.Input, &cell.Hidden, &cell.InputBias, &cell.HiddenBias} {
+				*w = (*w).To(c.w)
+			}
+			for _, n := range []int{0, 2, 6} {
+				start := tensor.Full(0.5, c.state, 1, 2, 4)
+				s := nn.States{H: start}
+				if kind == nn.LSTMCell {
+					s.C = start
+				}
+				y, last := r.Forward(tensor.Ones(n, 2, 3).To(c.x), s, false)
+				assert.Equal(t, []dtype.DType{c.want, c.want}, []dtype.DType{y.DType(), last.H.DType()}, "%v of %v", kind, c)
+				assert.Equal(t, []int{n, 2, 4}, y.Shape())
+				want := start
+				if n > 0 {
+					want = y.Select(0, n-1).Unsqueeze(0)
+				}
+				near(t, values(t, want.To(dtype.F32)), last.H.To(dtype.F32), 0)
+			}
+		}
+	}
+}

@@ -64,43 +64,9 @@ func (s *scheduler) foreign(roots []*uop.UOp) []*uop.UOp {
 	})
 }
 
-// distinct are arguments with copies in the place of those that are there before.
-func distinct(args []*uop.UOp) []*uop.UOp {
-	var out, arrays []*uop.UOp
-	for _, x := range args {
-		if x.Op() == uop.Const || x.Op() == uop.Var {
-			x = x.Contiguous()
-		}
-		for slices.Contains(arrays, array(x)) {
-			x = x.Contiguous()
-		}
-		out, arrays = append(out, x), append(arrays, array(x))
-	}
-	return out
-}
-
-// array is the node whose memory a node has, if it has any.
-func array(u *uop.UOp) *uop.UOp {
-	for u.Op() == uop.Reshape {
-		u = u.At(0)
-	}
-	return u
-}
-
 // keepForeign has the arguments and the results of a kernel that the program wrote stored.
 func (s *scheduler) keepForeign(u *uop.UOp) {
-	s.keep(u, "a kernel of the program's own")
-	for _, x := range u.Src() {
-		if x = array(x); x.Op() != uop.Param {
-			s.keep(x, "a kernel of the program's own reads it")
-		}
-	}
-}
-
-func (s *scheduler) keep(u *uop.UOp, why string) {
-	if _, ok := s.stored[u]; !ok {
-		s.stored[u] = why
-	}
+	s.keepWith(u, "a kernel of the program's own", "a kernel of the program's own reads it")
 }
 
 // lowerForeign passes on a kernel that the program wrote. All its results are written, also those that nobody asked for.
@@ -109,15 +75,7 @@ func (s *scheduler) lowerForeign(u *uop.UOp, bufFor func(u *uop.UOp) int) *kerne
 	text, _ := a.In(s.config.Language)
 	k := &kernel{node: u, spec: &codegen.Spec{Home: s.t, Foreign: &codegen.Foreign{Name: a.Name, Args: a.Args, ForeignText: text}}, made: s.made(u)}
 	for _, x := range u.Src() {
-		v := array(x)
-		buf, ok := s.bufOf[v]
-		if v.Op() == uop.Param {
-			buf, ok = v.Arg().(uop.ParamArg).Slot, true
-		}
-		if !ok {
-			panic("BUG: an argument of a kernel has no memory")
-		}
-		k.param(buf, x.DType(), x.Shape())
+		k.param(s.memoryOf(x), x.DType(), x.Shape())
 	}
 	for i, r := range a.All() {
 		a.Result = i

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/uop"
 )
 
@@ -149,9 +150,12 @@ func (s *scheduler) newLoop(results []*uop.UOp) (*loop, error) {
 	return l, nil
 }
 
-// moves says that a node moves what it is made of, or makes it wider.
+// moves says that a node moves what it is made of, or makes it wider, and that this can have memory.
 func moves(u *uop.UOp) bool {
-	return u.Op().IsMovement() || u.Op() == uop.Cast && u.At(0).DType().Size() <= u.DType().Size()
+	if u.Op() == uop.Cast && u.At(0).DType().Size() > u.DType().Size() || u.Op() != uop.Cast && !u.Op().IsMovement() {
+		return false
+	}
+	return u.At(0).DType() != dtype.Index
 }
 
 // entry is how many elements of memory an entry of n takes, so that each begins where a part of an array may.
@@ -203,30 +207,12 @@ func (s *scheduler) loopResult(l *loop, out int, args []*uop.UOp) *uop.UOp {
 	return s.t.Make(uop.Loop, l.stored.Outs[out].DType(), uop.LoopArg{LoopBody: l.stored, Steps: l.Steps, Out: out}, args...)
 }
 
-// keepLoop has the operands and the results of a loop stored.
-func (s *scheduler) keepLoop(u *uop.UOp) {
-	s.keep(u, "a result of a loop")
-	for _, x := range u.Src() {
-		if x = array(x); x.Op() != uop.Param {
-			s.keep(x, "a loop reads it")
-		}
-	}
-}
-
 // lowerLoop makes one kernel of a loop.
 func (s *scheduler) lowerLoop(u *uop.UOp, bufFor func(u *uop.UOp) int) *kernel {
 	l := s.looped[u.Arg().(uop.LoopArg).LoopBody]
 	k := &kernel{node: u, spec: &codegen.Spec{Home: s.t}, loop: l}
 	for _, x := range u.Src() {
-		v := array(x)
-		buf, ok := s.bufOf[v]
-		if v.Op() == uop.Param {
-			buf, ok = v.Arg().(uop.ParamArg).Slot, true
-		}
-		if !ok {
-			panic("BUG: an operand of a loop has no memory")
-		}
-		k.operand(buf, x)
+		k.operand(s.memoryOf(x), x)
 	}
 	for i := range l.stored.Outs {
 		r := s.loopResult(l, i, u.Src())

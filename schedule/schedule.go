@@ -339,7 +339,7 @@ func (s *scheduler) prepare() {
 		case uop.Foreign:
 			foreignKernels.keep(s, u)
 		case uop.Loop:
-			s.keepLoop(u)
+			s.keepWith(u, "a result of a loop", "a loop reads it")
 		case uop.Copy:
 			panic("BUG: a copy between devices reached the scheduler")
 		case uop.After, uop.Store, uop.Buffer:

@@ -24,8 +24,8 @@ type ScanOptions struct {
 //
 // The graph holds one step, which is compiled once: neither grows with the number of steps. step is called with tensors that have no values: none can be
 // read in it, what it draws at random may be the same in all steps, and an assignment happens once, or is an error where it depends on the step.
-// Steps with sizes that vary, and loops of three steps or fewer, are written out. Gradients go through, also to what step uses
-// besides its arguments: backwards it is a scan again, over all that was carried, which is kept.
+// Steps with sizes or indices that a Variable makes, and loops of three steps or fewer, are written out. Gradients go through, also to what step uses
+// besides its arguments: backwards it is a scan again, over all that was carried, which is kept. Tangents (JVP) are those of all steps written out.
 //
 // Inlined, errors would name a line of the library: they name the first line outside of it.
 //
@@ -202,9 +202,10 @@ type closure struct {
 	params, args []*uop.UOp
 	checks       []uop.CheckArg // of what steps compute,
 	codes        []*uop.UOp     // with their codes
+	unstored     bool           // it uses what no array holds
 }
 
-// close gives graphs that depend on stand-ins and constants alone; false: they have an effect or a size that varies.
+// close gives graphs that depend on stand-ins and constants alone; false: they have an effect, or a size or an index that varies.
 func (c *closure) close(roots []*uop.UOp) ([]*uop.UOp, bool) {
 	order := uop.Topo(roots...)
 	slots := map[int]bool{} // of gradients in what functions state of them
@@ -224,9 +225,12 @@ func (c *closure) close(roots []*uop.UOp) ([]*uop.UOp, bool) {
 		case uop.Extent, uop.After, uop.Store, uop.Copy, uop.Foreign:
 			return nil, false
 		}
-		if u.Sizes() != nil || u.Shape().Numel() == 0 {
+		if u.Sizes() != nil || u.Shape().Numel() == 0 || slices.ContainsFunc(u.Src(), func(s *uop.UOp) bool { return s.Sizes() != nil }) {
 			return nil, false
 		}
+	}
+	if slices.ContainsFunc(roots, func(r *uop.UOp) bool { return r.Sizes() != nil }) {
+		return nil, false
 	}
 	var done uop.Map[*uop.UOp]
 	for _, s := range c.stand {
@@ -262,7 +266,7 @@ func (c *closure) close(roots []*uop.UOp) ([]*uop.UOp, bool) {
 	for i, r := range roots {
 		out[i] = get(r)
 	}
-	return out, true
+	return out, !c.unstored
 }
 
 // free is what a step reads of a node that is the same in all steps.
@@ -272,6 +276,7 @@ func (c *closure) free(u *uop.UOp) *uop.UOp {
 	}
 	v := u
 	if !constant(u) {
+		c.unstored = c.unstored || u.DType() == dtype.Index // where a variable stands
 		v = uop.NewStandIn(u.DType(), u.Shape()...)
 		c.params, c.args = append(c.params, v), append(c.args, u)
 	}

@@ -353,3 +353,16 @@ func TestScanChecks(t *testing.T) {
 	require.NoError(t, at(0, 1, 2, 1, 0))
 	require.ErrorContains(t, at(0, 1, 3, 1, 0), "index 3 is out of range")
 }
+
+// What a variable makes in a step is written out: no array holds an index.
+func TestScanOfVariables(t *testing.T) {
+	x, table := tensor.Of([]float32{1, 2, 3, 4, 5}, 5).Contiguous(), tensor.Of([]float32{10, 20, 30, 40}).Contiguous()
+	n := tensor.NewVariable("n", 0, 3)
+	for value, want := range [][]float64{{10, 20, 30, 40, 50}, {20, 41, 63, 86, 110}, {30, 62, 96, 132, 170}} {
+		n := n.Bind(value)
+		s, _ := tensor.Scan(func(s, in []*tensor.Tensor) (next, out []*tensor.Tensor) {
+			return []*tensor.Tensor{s[0].Add(table.At(n)).Add(in[0].Sub(1).Mul(n.Tensor()))}, nil
+		}, []*tensor.Tensor{tensor.Full(0, dtype.F32)}, []*tensor.Tensor{x}, tensor.ScanOptions{})
+		assert.Equal(t, want, listed(t, s[0]), value)
+	}
+}

@@ -152,31 +152,34 @@ func (s States) of(cell *Cell, i, n int) States {
 
 // run gives the output at each time and the last state. What the input contributes is one product for all times.
 func (l *Cell) run(x *tensor.Tensor, s States, backward bool) (*tensor.Tensor, States) {
-	carried := []*tensor.Tensor{s.H}
-	if s.C != nil {
-		carried = append(carried, s.C)
-	}
+	in := x.Linear(l.Input, l.InputBias)
+	wide := l.step(tensor.Full(0, in.DType(), in.Shape()[1:]...), s).H.DType() // of inputs, weights and states of several types
+	s = s.each(func(t *tensor.Tensor) *tensor.Tensor { return t.To(wide) })
 	all, _ := tensor.Scan(func(carried, in []*tensor.Tensor) (next, out []*tensor.Tensor) {
-		s := States{H: carried[0]}
-		if len(carried) > 1 {
-			s.C = carried[1]
-		}
-		s = l.step(in[0], s)
-		if s.C != nil {
-			return []*tensor.Tensor{s.H, s.C}, nil
-		}
-		return []*tensor.Tensor{s.H}, nil
-	}, carried, []*tensor.Tensor{x.Linear(l.Input, l.InputBias)}, tensor.ScanOptions{Back: backward})
+		return l.list(l.step(in[0], l.states(carried))), nil
+	}, l.list(s), []*tensor.Tensor{in}, tensor.ScanOptions{Back: backward})
 	last := x.Dim(0) - 1
-	if backward {
+	switch {
+	case last < 0:
+		return all[0], s
+	case backward:
 		last = 0
 	}
-	for i, a := range all {
-		carried[i] = a.Select(0, last)
+	return all[0], l.states(all).each(func(t *tensor.Tensor) *tensor.Tensor { return t.Select(0, last) })
+}
+
+// list is H and, of LSTM cells, C.
+func (l *Cell) list(s States) []*tensor.Tensor {
+	if l.Kind == LSTMCell {
+		return []*tensor.Tensor{s.H, s.C}
 	}
-	s.H = carried[0]
-	if s.C != nil {
-		s.C = carried[1]
+	return []*tensor.Tensor{s.H}
+}
+
+// states are those of a list.
+func (l *Cell) states(list []*tensor.Tensor) States {
+	if l.Kind == LSTMCell {
+		return States{list[0], list[1]}
 	}
-	return all[0], s
+	return States{H: list[0]}
 }
