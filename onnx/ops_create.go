@@ -284,6 +284,6 @@ func centerCropPad(c *call) []*Value {
 func init() {
 	register("", map[string]operator{
 		"Constant": constant, "ConstantOfShape": constantOfShape, "Range": rangeOp, "EyeLike": eyeLike, "Pad": pad,
-		"DepthToSpace": depthToSpace, "SpaceToDepth": spaceToDepth, "CenterCropPad": centerCropPad,
+		"DepthToSpace": bytewise(depthToSpace), "SpaceToDepth": bytewise(spaceToDepth), "CenterCropPad": centerCropPad,
 	})
 }

@@ -351,7 +351,7 @@ func trilu(c *call) []*Value {
 
 func init() {
 	register("", map[string]operator{
-		"Gather": moving(gather), "GatherElements": moving(gatherElements), "GatherND": moving(gatherND),
+		"Gather": bytewise(moving(gather)), "GatherElements": bytewise(moving(gatherElements)), "GatherND": bytewise(moving(gatherND)),
 		"ScatterElements": moving(scatterElements), "Scatter": moving(scatterElements), "ScatterND": moving(scatterND),
 		"TensorScatter": tensorScatter, "NonZero": nonZero, "Compress": moving(compress), "ReverseSequence": moving(reverseSequence),
 		"OneHot": moving(oneHot), "Trilu": trilu,

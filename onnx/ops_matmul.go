@@ -145,22 +145,6 @@ func (c *call) perAxis(p t, rank, axis int) t {
 	return p
 }
 
-// quantities are numbers that a scale makes of integers: one, or one for each place on an axis.
-type quantities struct {
-	shifted
-	scale t
-	axis  int
-}
-
-// quantities are the integers that input i stands for, if it has one scale and zero point, or those of an axis; else nil.
-func (c *call) quantities(i, axis int) *quantities {
-	q := c.array(i).quant
-	if q == nil || q.scale.Numel() != 1 && q.axis != axis {
-		return nil
-	}
-	return q
-}
-
 // mostTerms is how many products of differences of bytes a sum of 32 bits holds, whatever they are.
 const mostTerms = math.MaxInt32 / (255 * 255)
 
@@ -195,133 +179,6 @@ func qLinearMatMul(c *call) []*Value {
 	return c.one(q, c.elem(7))
 }
 
-// limits are the least and greatest value of an integer type.
-func limits(e Elem) (lo, hi float64) {
-	bits := e.bits()
-	if e.DType().IsUnsigned() {
-		return 0, float64(uint64(1)<<bits - 1)
-	}
-	return -float64(uint64(1) << (bits - 1)), float64(uint64(1)<<(bits-1) - 1)
-}
-
-// quantized rounds x, adds a zero point (or nil) and keeps what the type holds.
-func quantized(x, zero t, e Elem) t {
-	x = x.Round()
-	if zero != nil {
-		x = x.Add(zero.To(x.DType()))
-	}
-	if e.bits() < 8*e.DType().Size() { // which conversions do not saturate to
-		x = x.Clamp(limits(e))
-	}
-	return x.To(e.DType())
-}
-
-// blocked lays scales or zero points along an axis of x: one number, a list, or one for each block of the axis.
-func (c *call) blocked(p t, shape []int, axis, block int) t {
-	if p.Rank() <= 1 {
-		return c.perAxis(p, len(shape), axis)
-	}
-	axis = c.axis(axis, len(shape))
-	if p.Rank() != len(shape) {
-		c.fail("scales %v for %v", p.Shape(), shape)
-	}
-	if block < 1 {
-		block = (shape[axis] + p.Dim(axis) - 1) / max(1, p.Dim(axis))
-	}
-	p = p.RepeatInterleave(block, axis)
-	if p.Dim(axis) < shape[axis] {
-		c.fail("%d scales of blocks of %d for axis %d of %v", p.Dim(axis)/block, block, axis, shape)
-	}
-	return p.Narrow(axis, 0, shape[axis])
-}
-
-func quantizeLinear(c *call) []*Value {
-	x := c.t(0)
-	e := Uint8
-	if c.has(2) {
-		e = c.elem(2)
-	} else if a := c.attrInt("output_dtype", 0); a != 0 {
-		e = Elem(a)
-	}
-	if e.DType() == dtype.Void {
-		c.fail("it is to give %v", e)
-	}
-	axis, block := c.attrInt("axis", 1), c.attrInt("block_size", 0)
-	if x.Rank() <= 1 && c.t(1).Numel() == 1 {
-		axis = 0
-	}
-	scale := c.blocked(c.t(1), x.Shape(), axis, block)
-	in := wide(x)
-	if p := Elem(c.attrInt("precision", 0)); p.DType().IsFloat() {
-		in = x.To(p.DType())
-		scale = scale.To(p.DType())
-	}
-	q := in.Div(scale.To(in.DType()))
-	var zero t
-	if c.has(2) {
-		zero = c.blocked(c.t(2), x.Shape(), axis, block)
-	}
-	if e.row().small != nil {
-		q = toF32(q)
-		if zero != nil {
-			q = q.Add(zero.To(dtype.F32))
-		}
-		return c.one(e.row().small.round(q, c.attrBool("saturate", true)), e)
-	}
-	return c.one(quantized(wide(q), zero, e), e)
-}
-
-func dequantizeLinear(c *call) []*Value {
-	x := c.t(0)
-	e := c.elem(1)
-	if a := c.attrInt("output_dtype", 0); a != 0 {
-		e = Elem(a)
-	}
-	axis, block := c.attrInt("axis", 1), c.attrInt("block_size", 0)
-	if x.Rank() <= 1 && c.t(1).Numel() == 1 {
-		axis = 0
-	}
-	d := dtype.F32
-	if e == Float64 {
-		d = dtype.F64
-	}
-	y := x
-	if c.has(2) && !c.elem(0).isFloat() {
-		y = x.To(dtype.I64).Sub(c.blocked(c.t(2), x.Shape(), axis, block).To(dtype.I64))
-		if x.DType().Size() < 4 {
-			y = x.To(dtype.I32).Sub(c.blocked(c.t(2), x.Shape(), axis, block).To(dtype.I32))
-		}
-	} else if c.has(2) {
-		y = x.To(d).Sub(c.blocked(c.t(2), x.Shape(), axis, block).To(d))
-	}
-	y = y.To(d).Mul(c.blocked(c.t(1), x.Shape(), axis, block).To(d))
-	out := c.out(y, e)
-	if scale := c.t(1); e == Float32 && (c.elem(0) == Int8 || c.elem(0) == Uint8) && scale.Rank() <= 1 && x.Rank() > 0 {
-		out.quant = &quantities{shifted{x.To(dtype.I32), nil, mostOf(c.elem(0))}, toF32(scale), c.axis(axis, x.Rank())}
-		if c.has(2) && !c.isZero(2) {
-			out.quant.zero, out.quant.most = c.perAxis(c.t(2).To(dtype.I32), x.Rank(), axis), 255
-		}
-	}
-	return []*Value{out}
-}
-
-func dynamicQuantize(c *call) []*Value {
-	y, scale, zero := c.dynamicQuantized(toF32(c.t(0)))
-	return []*Value{c.out(y, Uint8), c.out(scale, Float32), c.out(zero, Uint8)}
-}
-
-// dynamicQuantized are bytes for x, with the scale and the zero point that its least and greatest element ask for.
-func (c *call) dynamicQuantized(x t) (y, scale, zero t) {
-	lo, hi := c.full(0.0, Float32, nil), c.full(0.0, Float32, nil)
-	if x.Numel() > 0 {
-		lo, hi = x.Min().Minimum(0), x.Max().Maximum(0)
-	}
-	scale = hi.Sub(lo).Div(255)
-	zero = scale.Eq(0).Where(0.0, lo.Neg().Div(scale)).To(dtype.F32).Clamp(0, 255).Round()
-	safe := scale.Eq(0).Where(1.0, scale).To(dtype.F32)
-	return x.Div(safe).Round().Add(zero).Clamp(0, 255).To(dtype.U8), scale, zero.To(dtype.U8)
-}
-
 // fusedMatMul is MatMul of com.microsoft with transposes and a factor.
 func fusedMatMul(c *call) []*Value {
 	x, y := c.t(0), c.t(1)
@@ -346,9 +203,6 @@ func fusedMatMul(c *call) []*Value {
 func init() {
 	register("", map[string]operator{
 		"MatMul": matMul, "Gemm": gemm, "Einsum": einsum, "MatMulInteger": matMulInteger, "QLinearMatMul": qLinearMatMul,
-		"QuantizeLinear": quantizeLinear, "DequantizeLinear": dequantizeLinear, "DynamicQuantizeLinear": dynamicQuantize,
 	})
-	register("com.microsoft", map[string]operator{
-		"FusedMatMul": fusedMatMul, "QuantizeLinear": quantizeLinear, "DequantizeLinear": dequantizeLinear,
-	})
+	register("com.microsoft", map[string]operator{"FusedMatMul": fusedMatMul})
 }

@@ -205,7 +205,7 @@ func col2Im(c *call) []*Value {
 
 func init() {
 	register("", map[string]operator{
-		"MaxPool": maxPool, "AveragePool": averagePool, "LpPool": lpPool, "MaxUnpool": maxUnpool, "Col2Im": col2Im,
+		"MaxPool": bytewise(maxPool), "AveragePool": averagePool, "LpPool": lpPool, "MaxUnpool": maxUnpool, "Col2Im": col2Im,
 		"GlobalMaxPool":     global(func(_ *call, x t, axes []int) t { return x.MaxKeep(axes...) }),
 		"GlobalAveragePool": global(func(_ *call, x t, axes []int) t { return wide(x).MeanKeep(axes...) }),
 		"GlobalLpPool": global(func(c *call, x t, axes []int) t {

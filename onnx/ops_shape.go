@@ -326,8 +326,8 @@ func where(c *call) []*Value {
 
 func init() {
 	register("", map[string]operator{
-		"Identity": identity, "Reshape": moving(reshape), "Transpose": moving(transpose), "Squeeze": moving(squeeze),
-		"Unsqueeze": moving(unsqueeze), "Flatten": moving(flatten), "Concat": moving(concat), "Split": moving(split), "Slice": moving(slice),
-		"Expand": moving(expand), "Tile": moving(tile), "Shape": shapeOp, "Size": sizeOp, "Where": moving(where),
+		"Identity": identity, "Reshape": bytewise(moving(reshape)), "Transpose": bytewise(moving(transpose)), "Squeeze": bytewise(moving(squeeze)),
+		"Unsqueeze": bytewise(moving(unsqueeze)), "Flatten": bytewise(moving(flatten)), "Concat": bytewise(moving(concat)), "Split": bytewise(moving(split)), "Slice": bytewise(moving(slice)),
+		"Expand": bytewise(moving(expand)), "Tile": bytewise(moving(tile)), "Shape": shapeOp, "Size": sizeOp, "Where": bytewise(moving(where)),
 	})
 }

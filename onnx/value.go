@@ -25,6 +25,8 @@ type Value struct {
 	items []*Value    // of a sequence; of an optional, none or one
 	conv  *convSource // how it was made, where that may be made otherwise
 	quant *quantities // the narrow integers that it stands for, which products take
+
+	unsigned *Value // of signed bytes, 128 more than they are
 }
 
 // Of is a tensor as a value.
