@@ -230,7 +230,8 @@ func TestNarrowProductsAreStagedWide(t *testing.T) {
 				}
 				require.Equal(t, small, strings.Contains(directives, steps), "%s %v: %s", to.Name, d, directives)
 				require.Contains(t, directives, "stage p2w", "%s %v", to.Name, d)
-				require.Equal(t, d[0] != d[2], strings.Contains(directives, "stage p1w"), "%s %v: %s", to.Name, d, directives)
+				lies := to.Name == "c" && small // words of what lanes share are read as they lie in its rows
+				require.Equal(t, d[0] != d[2] && !lies, strings.Contains(directives, "stage p1w"), "%s %v: %s", to.Name, d, directives)
 			}
 		}
 	}

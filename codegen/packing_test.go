@@ -10,6 +10,7 @@ import (
 	lang "github.com/weft-ml/weft/codegen/c"
 	"github.com/weft-ml/weft/codegen/model"
 	"github.com/weft-ml/weft/codegen/wasm"
+	"github.com/weft-ml/weft/dtype"
 )
 
 // Weights that a kernel stages have an order in which it needs to stage nothing: blocks of lanes, or short rows of them. Others
@@ -82,6 +83,38 @@ func TestStreamsArePacked(t *testing.T) {
 	large := gemm(1, 512, 1024, false, false)
 	assert.Empty(t, model.Packings(large.s, page, func(int) bool { return false }))
 	assert.Empty(t, model.Packings(large.s, target(), constant), "another machine")
+}
+
+// Where the machine multiplies words of narrow numbers, the factor that lanes are of is wanted in such words, one for each lane: then no run makes them.
+// It is not where sums of it are needed beside, where steps fill no word, and on machines that do not load words so.
+func TestWordsArePacked(t *testing.T) {
+	const weights = 2
+	constant := func(p int) bool { return p == weights }
+	vnni := lang.Target(lang.Machine{VectorBytes: 64, Dot4: true, DotBF16: true})
+	bytes := func(m, k int, d dtype.DType) []*model.Packing {
+		return model.Packings(narrowGemm(m, 128, k, false, false, d, dtype.I8, dtype.I32, dtype.I32).s, vnni, constant)
+	}
+	for _, rows := range []int{1, 5, 64} {
+		got := bytes(rows, 1024, dtype.U8)
+		require.Len(t, got, 1, "%d rows", rows)
+		p := got[0]
+		assert.Equal(t, model.Packing{Param: weights, Dims: []int{1024, 128}, Lanes: 1, Block: p.Block, Order: []int{1, 0}, Steps: 0, Word: 4, Gain: p.Gain, Once: rows == 1}, *p)
+		assert.Zero(t, p.Block%16)
+		other := *p
+		other.Word = 2
+		assert.False(t, p.Same(&other))
+	}
+	assert.Empty(t, bytes(5, 255, dtype.U8), "steps fill no word")
+	assert.Empty(t, bytes(256, 256, dtype.I8), "sums of it are needed")
+	got := model.Packings(narrowGemm(5, 128, 256, false, true, dtype.BF16, dtype.BF16, dtype.F32, dtype.F32).s, vnni, constant)
+	require.Len(t, got, 1)
+	assert.Equal(t, []int{128, 256}, got[0].Dims)
+	assert.Equal(t, []int{0, 1}, got[0].Order)
+	assert.Equal(t, []int{1, 2}, []int{got[0].Steps, got[0].Word})
+	page := wasm.Target(wasm.Machine{Relaxed: true})
+	for _, p := range model.Packings(narrowGemm(5, 128, 256, false, false, dtype.U8, dtype.I8, dtype.I32, dtype.I32).s, page, constant) {
+		assert.Zero(t, p.Word)
+	}
 }
 
 // What lanes share of a convolution is copied into boxes, where its pages lie together. So beside weights in the order in which lanes walk them, lanes along

@@ -22,6 +22,7 @@ type Target struct {
 	SoftFMA    bool        // a MulAdd of floats is computed by many instructions, or sums have their own (RelaxedFMA): none is made of sums and polynomials
 	Broad      bool        // a number is repeated in all lanes only slowly: better once, in scratch
 	Masks      bool        // loads and choices of some lanes take little more than those of all
+	WordLoads  bool        // numbers of a word that lie behind each other are loaded as that word, in lanes too
 	HoldsLoads bool        // a vector that was loaded has a register until its last use; else single ones are read again where they are used
 	LongSteps  bool        // the multiply-adds of a block that fills the registers take longer than a number's way to memory and back
 	Turns      bool        // neighbours that lanes load from rows of their own are loaded along the rows and turned

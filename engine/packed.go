@@ -169,23 +169,36 @@ func (e *Engine) packed(f *folded, b *uop.UOp, p *model.Packing) (*foldedValue, 
 			value = v.value
 		}
 	}
-	// Blocks of lanes are an axis, and what is within a block is another, behind it.
-	cut := slices.Insert(slices.Clone(p.Dims), p.Lanes+1, p.Block)
-	cut[p.Lanes] /= p.Block
+	// Blocks of lanes are an axis, and what is within a block is another, behind it; so it is with words of steps.
+	var cut []int
+	at := make([]int, len(p.Dims)) // where the axes are then
+	for a, n := range p.Dims {
+		at[a] = len(cut)
+		switch {
+		case a == p.Lanes:
+			cut = append(cut, n/p.Block, p.Block)
+		case a == p.Steps && p.Word > 0:
+			cut = append(cut, n/p.Word, p.Word)
+		default:
+			cut = append(cut, n)
+		}
+	}
 	var order []int
 	for _, a := range p.Order {
-		if a > p.Lanes {
-			a++
-		}
-		order = append(order, a)
+		order = append(order, at[a])
 	}
-	order = append(order, p.Lanes+1)
+	order = append(order, at[p.Lanes]+1)
+	words := ""
+	if p.Word > 0 {
+		order = append(order, at[p.Steps]+1)
+		words = fmt.Sprintf(", %d of axis %d behind each other", p.Word, p.Steps)
+	}
 	back := make([]int, len(order))
 	for i, a := range order {
 		back[a] = i
 	}
 	v, err := e.foldedValue(value.Reshape(p.Dims...).Flip(p.Flips...).Reshape(cut...).Permute(order...),
-		fmt.Sprintf("packed, as a kernel walks %v: axes %v, then %d of axis %d; saves it %.0f %%", p.Dims, p.Order, p.Block, p.Lanes, 100*p.Gain))
+		fmt.Sprintf("packed, as a kernel walks %v: axes %v, then %d of axis %d%s; saves it %.0f %%", p.Dims, p.Order, p.Block, p.Lanes, words, 100*p.Gain))
 	return v, back, err
 }
 

@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/weft-ml/weft/codegen"
@@ -89,9 +90,16 @@ func canonicalRanges(k *kernel, t *uop.Table) (apart bool) {
 		}
 	}
 	for _, u := range uop.Topo(k.expressions()...) {
-		if u.Op() == uop.Range {
-			add(u)
+		if u.Op() != uop.Range || with[u] != nil {
+			continue
 		}
+		n := k.phases(u)
+		if all := u.Arg().(uop.RangeArg).N; n < 2 || n == all || all%n != 0 || !k.ofWords(u, n) {
+			add(u)
+			continue
+		}
+		with[u], same, apart = t.Range(next, u.Arg().(uop.RangeArg).N/n, "").Mul(t.Index(n)).Add(t.Range(next+1, n, "")), false, true
+		next += 2
 	}
 	if same {
 		return false
@@ -112,7 +120,7 @@ func canonicalRanges(k *kernel, t *uop.Table) (apart bool) {
 		if o.Gate != nil {
 			roots = append(roots, o.Gate)
 		}
-		if roots = uop.Substitute(t, with, roots...); apart {
+		if roots = inPhases(t, with, roots...); apart {
 			roots = symbolic.SimplifyAll(t, roots...)
 		}
 		if beyond {
@@ -129,6 +137,60 @@ func canonicalRanges(k *kernel, t *uop.Table) (apart bool) {
 	}
 	k.spec.Outs = outs
 	return apart
+}
+
+// ofWords says that a range is one of sums, and of nothing else, along which n narrow numbers, as many as a word holds, lie behind each other: those
+// of arrays that are in the order of the machine's products of words. Other ranges of sums stay one, of which lanes are made.
+func (k *kernel) ofWords(r *uop.UOp, n int) bool {
+	sum, words := false, false
+	for _, u := range uop.Topo(k.expressions()...) {
+		switch u.Op() {
+		case uop.Reduce:
+			a := u.Arg().(uop.ReduceArg)
+			if slices.Contains(u.Src()[a.Parts:], r) {
+				if sum = true; a.Monoid != uop.Sum {
+					return false
+				}
+			}
+		case uop.Scan:
+			if slices.Contains(u.Src(), r) {
+				return false
+			}
+		case uop.Load:
+			words = words || u.DType().Size()*n == 4 && slices.ContainsFunc(u.Src()[2:], func(i *uop.UOp) bool { return i.Op() == uop.Mod && dependsOn(i, r) })
+		}
+	}
+	return sum && words
+}
+
+// inPhases puts other expressions in the place of ranges; a reduction along one that becomes two goes along both.
+func inPhases(t *uop.Table, with map[*uop.UOp]*uop.UOp, roots ...*uop.UOp) []*uop.UOp {
+	done := maps.Clone(with)
+	get := func(u *uop.UOp) *uop.UOp { return done[u] }
+	for _, u := range uop.Topo(roots...) {
+		if done[u] != nil {
+			continue
+		}
+		a, reduces := u.Arg().(uop.ReduceArg)
+		if !reduces || !slices.ContainsFunc(u.Src()[a.Parts:], func(x *uop.UOp) bool { return done[x].Op() == uop.Add }) {
+			done[u] = u.WithSrc(t, get)
+			continue
+		}
+		var src []*uop.UOp
+		for i, x := range u.Src() {
+			if x = done[x]; i < a.Parts || x.Op() == uop.Range {
+				src = append(src, x)
+			} else {
+				src = append(src, symbolic.Depends(x)...)
+			}
+		}
+		done[u] = t.Make(uop.Reduce, u.DType(), a, src...)
+	}
+	out := make([]*uop.UOp, len(roots))
+	for i, r := range roots {
+		out[i] = done[r]
+	}
+	return out
 }
 
 // inside says that a load stays within its array.

@@ -65,7 +65,7 @@ func Target(m Machine) *codegen.Target {
 				(o == uop.Trunc || o == uop.RoundEven) && d.IsFloat() && !d.IsNarrow() && m.VectorBytes >= 32
 		},
 		Matrix:   m.Matrix,
-		Branches: true, SoftFMA: m.NoFMA, NoOpt: m.NoOpt, Turns: true, TileLoops: !m.NoOpt, ReadsAhead: 8, WholeRows: whole, Masks: m.VectorBytes == 64, LongSteps: m.VectorBytes == 64, Unroll: codegen.Unroll{Copies: 4, Ops: 600, Whole: true},
+		Branches: true, SoftFMA: m.NoFMA, NoOpt: m.NoOpt, WordLoads: true, Turns: true, TileLoops: !m.NoOpt, ReadsAhead: 8, WholeRows: whole, Masks: m.VectorBytes == 64, LongSteps: m.VectorBytes == 64, Unroll: codegen.Unroll{Copies: 4, Ops: 600, Whole: true},
 		Nests:   codegen.NestLimits{Most: 12, Flops: 480_000, Bytes: 240_000, Before: 64, Rows: 8}, // what runtime/native has one thread do
 		Streams: !m.NoOpt && m.VectorBytes == 64 && m.Registers >= 32,                              // what its blocks are made for
 	}

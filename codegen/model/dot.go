@@ -31,7 +31,7 @@ func (c *tiler) dottable(t *tiling) (steps *uop.UOp, d *nest.Dotted) {
 	for _, x := range t.r.ranges {
 		n := codegen.Extent(x)
 		w := float64(codegen.CeilDiv(n, d.N)*d.N) / float64(n)
-		if n < leastSteps || c.Owners(x) != 1 || !c.wordsAlong(t, d, x) {
+		if n < leastSteps && n != d.N || c.Owners(x) != 1 || !c.wordsAlong(t, d, x) {
 			continue
 		}
 		if best == nil || w < waste || w == waste && n > codegen.Extent(best) {
@@ -51,23 +51,37 @@ func (c *tiler) wordsAlong(t *tiling, d *nest.Dotted, x *uop.UOp) bool {
 		if l.wide == nil || !ok || t.along && (x != t.v || s != 1 || codegen.Extent(x)%d.N != 0) || l.gated && (t.along || !c.boxable(l)) {
 			return false
 		}
-		if len(t.r.ranges) > 1 && !c.ownIndex(t.r, l, x) {
+		if len(t.r.ranges) > 1 && !c.ownIndex(t.r, l, x, d.N) {
 			return false
 		}
 	}
 	return true
 }
 
-// ownIndex says that no other range of a reduction is in the index of a load in which x is, so that a box has words along x.
-func (c *tiler) ownIndex(r *reduction, l *access, x *uop.UOp) bool {
+// ownIndex says that no other range of a reduction is in the index of a load in which x is but by whole words of n steps, so that a box has words along x.
+func (c *tiler) ownIndex(r *reduction, l *access, x *uop.UOp, n int) bool {
 	for _, i := range l.u.Src()[2:] {
 		a := c.Facts.Form(i)
-		if a.Coeff(x) != 0 && slices.ContainsFunc(a.Terms, func(t affine.Term) bool { return t.Node != x && slices.Contains(r.ranges, t.Node) }) {
+		if a.Coeff(x) != 0 && slices.ContainsFunc(a.Terms, func(t affine.Term) bool {
+			return t.Node != x && slices.Contains(r.ranges, t.Node) && (codegen.Extent(x) != n || t.Coef%n != 0)
+		}) {
 			return false
 		}
 	}
 	return true
 }
+
+// ofWords says that an operand lies as words of a sum's steps, one for each lane behind the other.
+func (c *tiler) ofWords(t *tiling, l *access) bool {
+	n := 4 / l.bytes
+	if s, ok := c.stride(l, t.v); !ok || s != n || n < 2 || t.along || l.wide == nil || l.gated || !c.Target.WordLoads || !c.Target.Has(dotOf[n], dtype.I32) {
+		return false
+	}
+	return slices.ContainsFunc(t.r.ranges, func(x *uop.UOp) bool { return codegen.Extent(x) == n && c.dense(l, x) })
+}
+
+// dotOf are the operations that multiply words of so many numbers.
+var dotOf = map[int]uop.Op{2: uop.Dot2, 4: uop.Dot4}
 
 // steps is how many iterations a range has once its steps are words.
 func (p *arranger) steps(r *uop.UOp) int {

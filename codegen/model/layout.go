@@ -93,7 +93,7 @@ func (p *arranger) choosePacks() {
 		if !p.depends(l, p.t.v) && p.worthWide(l) && !slices.Contains(p.boxes, l) {
 			p.shares = append(p.shares, l)
 		}
-		if !p.depends(l, p.t.v) || !l.plain {
+		if !p.depends(l, p.t.v) || !l.plain || p.words != nil && p.ofWords(p.t, l) {
 			continue
 		}
 		s, _ := p.stride(l, p.t.v)
@@ -344,6 +344,9 @@ func (p *arranger) carryLoops(order, rest []loop) (out []loop) {
 		if !large() {
 			break
 		}
+		if x == p.words && p.steps(x) == 1 {
+			continue
+		}
 		l := loop{p.name(x), p.steps(x), x, 1, nil}
 		rows := 1 // of all panels, in bytes, for one x
 		for _, a := range p.packs {
@@ -413,7 +416,7 @@ func (p *arranger) panel(l *access, order []loop, level int) (out []string) {
 		name := p.name(x)
 		i := slices.IndexFunc(order, func(o loop) bool { return o.r == x })
 		switch {
-		case !p.depends(l, x):
+		case !p.depends(l, x) || x == p.words && p.steps(x) == 1:
 		case i < 0:
 			out = append(out, name)
 		case order[i].block > 1:

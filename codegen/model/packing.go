@@ -24,13 +24,15 @@ type Packing struct {
 	Lanes int   // the axis that goes to lanes
 	Block int   // of how many of its elements lie together; a divisor of its size
 	Order []int // the axes from the outermost; Lanes stands where its blocks do, and what is within a block comes last
+	Steps int   // the axis of which Word elements lie behind those of a block, one word for each lane;
+	Word  int   // a divisor of its size; 0: there is none
 	Gain  float64
 	Once  bool // the kernel reads each element once in a run, so that the copy takes much memory for what it saves
 }
 
 // Same says whether two kernels want the same order.
 func (p *Packing) Same(q *Packing) bool {
-	return p.Lanes == q.Lanes && p.Block == q.Block && slices.Equal(p.Dims, q.Dims) && slices.Equal(p.Flips, q.Flips) && slices.Equal(p.Order, q.Order)
+	return p.Lanes == q.Lanes && p.Block == q.Block && p.Steps == q.Steps && p.Word == q.Word && slices.Equal(p.Dims, q.Dims) && slices.Equal(p.Flips, q.Flips) && slices.Equal(p.Order, q.Order)
 }
 
 // packingGain is the part of a kernel's time that has to be saved by an operand of other order.
@@ -65,6 +67,9 @@ func (c *tiler) packings(constant func(param int) bool) (out []*Packing) {
 		return nil
 	}
 	directives := now.directives()
+	if words := c.inWords(now, constant); words != nil {
+		return words
+	}
 	if streams := now.streams(constant); streams != nil {
 		return streams
 	}
@@ -100,10 +105,93 @@ func (c *tiler) packings(constant func(param int) bool) (out []*Packing) {
 	return out
 }
 
+// inWords lists the operand that is better multiplied in words of its steps that lie in the order of lanes, where now is the best tiling as arrays lie.
+func (c *tiler) inWords(now *arranger, constant func(param int) bool) []*Packing {
+	if words, _ := c.dottable(now.t); words == nil || !c.Target.WordLoads || c.Target.Matrix != nil && c.matrix() != nil {
+		return nil
+	}
+	for _, l := range now.t.r.loads {
+		if l.wide == nil || !c.constantAlone(l, constant) || c.ofWords(now.t, l) {
+			continue
+		}
+		c.anyOrder = []*access{l}
+		then := c.tiled()
+		c.anyOrder = nil
+		if then == nil {
+			continue
+		}
+		cost := now.t.cost
+		if !now.t.along && c.depends(l, now.t.v) { // they are made in each run
+			cost += stageWord * float64(c.count(l.free))
+		}
+		if q := then.wordPacking(l); q != nil && 1-then.t.cost/cost >= packingGain {
+			q.Gain = 1 - then.t.cost/cost
+			return []*Packing{q}
+		}
+	}
+	return nil
+}
+
+// wordPacking is the order of lanes and words for an operand, or nil.
+func (p *arranger) wordPacking(l *access) *Packing {
+	words, dots := p.dottable(p.t)
+	if words == nil || p.t.along || !p.depends(l, p.t.v) || codegen.Extent(words)%dots.N != 0 || l.bytes*dots.N != 4 {
+		return nil
+	}
+	i := slices.IndexFunc(dots.Factors[:], func(f nest.Factor) bool { return f.Load() == l.u })
+	q := p.walked(l)
+	if i < 0 || q == nil || dots.SumOf(i) || q.Block%p.t.lanes != 0 {
+		return nil
+	}
+	terms := p.layoutOf(l)
+	q.Steps = slices.IndexFunc(terms, func(t affine.Term) bool { return t.Node == words })
+	q.Word, q.Once = dots.N, p.reuse(p.t.r, l) == 1
+	other := p.t.r.loads[slices.IndexFunc(p.t.r.loads, func(l *access) bool { return l.u == dots.Factors[1-i].Load() })]
+	if p.partOf(words, terms, q.Steps, other) {
+		q.join(q.Steps - 1)
+	}
+	return q
+}
+
+// partOf says that a sum's steps are a part of some that threads share (Target.WholeRows), in both factors: terms are those of one. Of words that lie
+// in the order of lanes there are no such parts.
+func (p *arranger) partOf(words *uop.UOp, terms []affine.Term, at int, other *access) bool {
+	if at == 0 || terms[at-1].Coef != terms[at].Coef*codegen.Extent(words) || slices.Contains(p.t.r.ranges, terms[at-1].Node) || terms[at-1].Node == p.t.v {
+		return false
+	}
+	step, ok := p.stride(other, words)
+	part, known := p.stride(other, terms[at-1].Node)
+	return ok && known && step != 0 && part == step*codegen.Extent(words)
+}
+
+// join makes one axis of two that follow each other.
+func (p *Packing) join(i int) {
+	p.Dims[i+1] *= p.Dims[i]
+	p.Dims = slices.Delete(p.Dims, i, i+1)
+	p.Order = slices.DeleteFunc(p.Order, func(a int) bool { return a == i })
+	for _, list := range [][]int{p.Order, p.Flips} {
+		for k, a := range list {
+			if a > i {
+				list[k]--
+			}
+		}
+	}
+	if p.Steps--; p.Lanes > i {
+		p.Lanes--
+	}
+}
+
+// stageWord is what it takes to put a number into a word, in cycles of products of single numbers.
+const stageWord = 2
+
 // mayLieOtherwise says that an operand is the same in every run, and that nothing else reads its array.
 func (c *tiler) mayLieOtherwise(l *access, constant func(param int) bool) bool {
+	return l.wide == nil && c.constantAlone(l, constant)
+}
+
+func (c *tiler) constantAlone(l *access, constant func(param int) bool) bool {
 	alone := !slices.ContainsFunc(c.loads, func(x *access) bool { return x != l && x.u.At(0) == l.u.At(0) })
-	return constant(l.u.At(0).Arg().(uop.ParamArg).Slot) && alone && l.plain && !l.gated && l.wide == nil && c.layoutOf(l) != nil
+	return constant(l.u.At(0).Arg().(uop.ParamArg).Slot) && alone && l.plain && !l.gated && c.layoutOf(l) != nil
 }
 
 // streams lists the operands that come from memory and are read once, some rows at a time: they may lie so that a block of lanes is one stream.
@@ -219,6 +307,15 @@ func (c *tiler) layoutOf(l *access) []affine.Term {
 
 // packing is the order for an operand, or nil where its lanes are no better off in another one than they are.
 func (p *arranger) packing(l *access) *Packing {
+	out := p.walked(l)
+	if out == nil || slices.IsSorted(out.Order) && out.Block == codegen.Extent(p.t.v) && out.Lanes == len(out.Dims)-1 { // it lies so already
+		return nil
+	}
+	return out
+}
+
+// walked is the order in which a kernel walks an operand that lanes are of, or nil where it does not walk all axes of it.
+func (p *arranger) walked(l *access) *Packing {
 	terms := p.layoutOf(l)
 	at := func(r *uop.UOp) int { return slices.IndexFunc(terms, func(t affine.Term) bool { return t.Node == r }) }
 	out := &Packing{Param: l.u.At(0).Arg().(uop.ParamArg).Slot, Lanes: at(p.t.v), Block: p.packingBlock()}
@@ -239,8 +336,7 @@ func (p *arranger) packing(l *access) *Packing {
 			out.Order = append(out.Order, i)
 		}
 	}
-	as := slices.IsSorted(out.Order) && out.Block == codegen.Extent(p.t.v) && out.Lanes == len(terms)-1 // it lies so already
-	if as || len(out.Order) != len(terms) {
+	if len(out.Order) != len(terms) {
 		return nil
 	}
 	return out

@@ -353,7 +353,7 @@ func (c *tiler) laneLoad(t *tiling, l *access) (load, pack float64) {
 	s, ok := c.stride(l, t.v)
 	elements := float64(c.count(l.free))
 	switch reuse := float64(t.r.work) / elements; {
-	case slices.Contains(c.anyOrder, l):
+	case slices.Contains(c.anyOrder, l) || c.ofWords(t, l):
 		return 1, 0
 	case !ok || !l.plain:
 		return 1.5 * float64(t.lanes), 0

@@ -66,10 +66,23 @@ func (c *tiler) widenCost(t *tiling, l *access) float64 {
 	return times * 2
 }
 
+// readInWords says that the words of an operand that all lanes share are read as they lie: those of so many rows that the first cache holds them all.
+func (p *arranger) readInWords(l *access) bool {
+	if p.words == nil || !p.Target.WordLoads || l.bytes*p.dots.N != 4 || !p.dense(l, p.words) {
+		return false
+	}
+	for i, a := range p.t.axes {
+		if s, ok := p.stride(l, a); !ok || p.crowded(codegen.Abs(s)*l.bytes, p.t.n[i]) {
+			return false
+		}
+	}
+	return slices.ContainsFunc(p.dots.Factors[:], func(f nest.Factor) bool { return f.Load() == l.u && !f.Biased() })
+}
+
 // worthWide says that an operand that all lanes share is worth widening ahead: it is used by several vectors, or densely along
 // the reduction, so that widening it takes few instructions.
 func (p *arranger) worthWide(l *access) bool {
-	if l.wide == nil && l.factors == nil || l.gated || !l.plain || p.t.along || p.alongSteps(l) == nil && p.t.r.work/max(1, p.count(l.free)) < 8*p.t.lanes {
+	if l.wide == nil && l.factors == nil || l.gated || !l.plain || p.t.along || p.readInWords(l) || p.alongSteps(l) == nil && p.t.r.work/max(1, p.count(l.free)) < 8*p.t.lanes {
 		return false
 	}
 	bytes := l.held()

@@ -33,6 +33,9 @@ type Factor struct {
 // Load is the load that a factor widens.
 func (f Factor) Load() *uop.UOp { return f.wide.At(0) }
 
+// Biased says that words hold other numbers than those that are loaded.
+func (f Factor) Biased() bool { return f.bias != 0 }
+
 // SumOf says that the sum of factor i is needed: that of the other one's plus and bias.
 func (d *Dotted) SumOf(i int) bool { return d.Factors[1-i].plus != nil || d.Factors[1-i].bias != 0 }
 
@@ -84,14 +87,18 @@ func (k *applier) stepsAxis(m codegen.Directive) (*Axis, error) {
 func (k *applier) inWords(a *Axis, d *Dotted, n int, product func(x, y *uop.UOp) *uop.UOp) {
 	u := k.Values[a.Owner]
 	_, ranges := codegen.ReduceParts(u)
-	w := k.NewRange(n, a.Name)
+	w := k.Table.Index(0)
+	own, i := []*uop.UOp{}, slices.Index(ranges, a.Range) // of one word among other axes there is none
+	if n > 1 || len(ranges) == 1 {
+		w = k.NewRange(n, a.Name)
+		own = append(own, w)
+	}
 	words := map[*uop.UOp]*uop.UOp{}
 	var at [2]*uop.UOp
 	for i, f := range d.Factors {
 		at[i], words[f.wide] = k.words(f, a.Range, w, d.N)
 	}
-	ranges = slices.Clone(ranges)
-	ranges[slices.Index(ranges, a.Range)] = w
+	ranges = slices.Replace(slices.Clone(ranges), i, i+1, own...)
 	sum := k.Table.ReduceRanges(uop.Sum, []*uop.UOp{product(at[0], at[1])}, ranges)
 	words[u] = sum
 	total, sums := k.multiplied(d, u, sum.Cast(u.DType()))
@@ -100,8 +107,9 @@ func (k *applier) inWords(a *Axis, d *Dotted, n int, product func(x, y *uop.UOp)
 			k.Values[name] = words[v]
 		}
 	}
-	delete(k.Axes, a.Name)
-	k.addAxis(a.Name, w, a.Owner)
+	if delete(k.Axes, a.Name); len(own) > 0 {
+		k.addAxis(a.Name, w, a.Owner)
+	}
 	k.rewriteReduce(func(v *uop.UOp) bool { return v == u }, func(_, _ *uop.UOp) []*uop.UOp { return []*uop.UOp{total} })
 	for i, s := range sums {
 		if s != nil {
