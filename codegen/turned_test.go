@@ -12,6 +12,7 @@ import (
 	"github.com/weft-ml/weft/codegen/lower"
 	"github.com/weft-ml/weft/codegen/model"
 	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/uop"
 )
 
 // Results whose lanes are rows, some neighbours of each at once, are turned before they are stored, and nothing else is touched; not where
@@ -79,4 +80,42 @@ func TestTransposesAreTurned(t *testing.T) {
 		}
 	}
 	check(t, "transposes", jobs, want, 0)
+}
+
+// Under conditions too: of what several arrays make one by one another along lanes, each has rows that are turned and others that are not read.
+func TestGatedTransposesAreTurned(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(19, 3))
+	var jobs []*job
+	var want [][]array
+	for _, n := range []int{32, 37} {
+		for _, first := range []int{3, 16, 21} { // of so many rows
+			for _, outside := range []bool{false, true} { // a condition that is the same in all lanes
+				const rows = 48
+				k := newKit()
+				o, x, y := k.param(dtype.F32, true, n, rows), k.param(dtype.F32, false, first, n*16), k.param(dtype.F32, false, rows-first, n*16)
+				a := k.rngs(n, rows)
+				one, other := a[1].Less(a[1].Int(first)), a[1].Int(first-1).Less(a[1])
+				if outside {
+					one = one.And(a[0].Less(a[0].Int(n - 2)))
+				}
+				load := func(p int, gate, row *uop.UOp) *uop.UOp {
+					l := k.load(p, row, a[0])
+					return l.Home().Load(l.At(0), gate, l.Src()[2:]...)
+				}
+				k.out(o, a, load(x, one, a[1]).Add(load(y, other, a[1].Sub(a[1].Int(first)))))
+				directives, err := codegen.ParseDirectives("split a0 16 shift; tile a0.1; split a1 16 exact; vector a1.1; order a0.0 a1.0 a0.1 a1.1")
+				require.NoError(t, err)
+				p, err := lower.Lower(k.s, directives, target())
+				require.NoError(t, err)
+				text, err := c.Render(p)
+				require.NoError(t, err)
+				require.Contains(t, text.Source, "turnm_f32x16(p2", "%d %d", n, first)
+				bufs := k.random(rnd)
+				expected := clone(bufs)
+				define(t, k.s, expected)
+				jobs, want = append(jobs, &job{k.s, directives, bufs}), append(want, expected)
+			}
+		}
+	}
+	check(t, "gated transposes", jobs, want, 0)
 }

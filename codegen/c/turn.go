@@ -16,14 +16,15 @@ import (
 type turned struct {
 	elem, p, base string
 	stride        int
+	gate          *uop.UOp   // under which all are loaded
 	loads         []*uop.UOp // by neighbour
 	first         int        // the statement before which they are loaded
 }
 
 // apart is what loads of a block have in common.
 type apartKey struct {
-	buf, base *uop.UOp
-	stride    int
+	buf, base, gate *uop.UOp
+	stride          int
 }
 
 // turns finds the blocks among the loads of statements that follow each other; each is listed at the statement that uses it first.
@@ -39,14 +40,14 @@ func (r *renderer) turns(stmts []codegen.Stmt) map[int][]turned {
 	var order []apartKey
 	for i, s := range stmts {
 		for _, u := range uop.Topo(codegen.Exprs(s)...) {
-			if u.Op() != uop.Load || !u.At(1).IsConst(1) || !r.vec(u) || r.turned[u] != "" || r.written(u.At(0)) {
+			if u.Op() != uop.Load || !r.vec(u) || r.turned[u] != "" || r.written(u.At(0)) {
 				continue
 			}
 			base, c, stride, ok := affine.StridedFrom(u.At(2).Home(), u.At(2), r.lane, r.vary)
-			if !ok || codegen.Abs(stride) < r.n || slices.ContainsFunc(uop.Topo(base), func(x *uop.UOp) bool { return x.Op() == uop.Load }) {
+			if !ok || codegen.Abs(stride) < r.n || slices.ContainsFunc(uop.Topo(base, u.At(1)), func(x *uop.UOp) bool { return x.Op() == uop.Load }) {
 				continue
 			}
-			k := apartKey{u.At(0), base, stride}
+			k := apartKey{u.At(0), base, u.At(1), stride}
 			f := all[k]
 			if f == nil {
 				f = &found{map[int]*uop.UOp{}, map[int]int{}}
@@ -71,7 +72,7 @@ func (r *renderer) turns(stmts []codegen.Stmt) map[int][]turned {
 				i++
 				continue
 			}
-			t := turned{elem: elem(k.buf.DType()), p: r.pointer(k.buf), base: r.expr(affine.Plus(k.base, at[i])), stride: k.stride, first: len(stmts)}
+			t := turned{elem: elem(k.buf.DType()), p: r.pointer(k.buf), base: r.expr(affine.Plus(k.base, at[i])), stride: k.stride, gate: k.gate, first: len(stmts)}
 			for _, c := range at[i : i+r.n] {
 				t.loads = append(t.loads, f.at[c])
 				t.first = min(t.first, f.first[c])
@@ -94,7 +95,14 @@ func (r *renderer) turn(t turned, depth int) {
 	name := fmt.Sprintf("q%d", r.blocks)
 	r.blocks++
 	r.line(depth, "%s %s[%d];", r.vtype(t.elem), name, r.n)
-	r.line(depth, "%s(%s + %s, %d, %s);", r.turner(t.elem, r.n, t.stride), t.p, t.base, t.stride, name)
+	switch {
+	case t.gate.IsConst(1):
+		r.line(depth, "%s(%s + %s, %d, %s);", r.turner(t.elem, r.n, t.stride), t.p, t.base, t.stride, name)
+	case r.vec(t.gate):
+		r.line(depth, "%s(%s + %s, %d, %s, %s);", r.someTurner(t.elem, t.stride), t.p, t.base, t.stride, r.maskOf(t.gate, 8), name)
+	default:
+		r.line(depth, "if (%s) %s(%s + %s, %d, %s); else __builtin_memset(%[6]s, 0, sizeof %[6]s);", r.expr(t.gate), r.turner(t.elem, r.n, t.stride), t.p, t.base, t.stride, name)
+	}
 	for i, u := range t.loads {
 		r.turned[u] = fmt.Sprintf("%s[%d]", name, i)
 	}
@@ -123,6 +131,22 @@ func (r *renderer) turner(e string, columns, stride int) string {
 	text += network
 	text += "\t" + join(columns, " ", func(i int) string { return fmt.Sprintf("o[%d] = %s;", i, now[i]) }) + "\n}\n"
 	r.define(name, text)
+	return name
+}
+
+// someTurner is the name of a function that turns those rows of as many elements as there are lanes that a mask says; the others are 0, and untouched.
+func (r *renderer) someTurner(e string, stride int) string {
+	all, v, n, m := r.turner(e, r.n, stride), r.vtype(e), r.n, r.vtype("i8")
+	name := "turnm_" + v
+	now := make([]string, n)
+	text := fmt.Sprintf("static inline void %s(const %s *p, int64_t s, %s m, %s *o) {\n\t%[3]s all = ~(%[3]s){0};\n\tif (!__builtin_memcmp(&m, &all, sizeof m)) { %[5]s(p, s, o); return; }\n",
+		name, byElem[e], m, v, all)
+	for i := range now {
+		now[i] = fmt.Sprintf("a%d", i)
+		text += fmt.Sprintf("\t%[1]s a%[2]d = {0};\n\tif (m[%[2]d]) a%[2]d = *(const %[1]su *)(p + %[2]d * s);\n", v, i)
+	}
+	network, now := turning(v, now)
+	r.define(name, text+network+"\t"+join(n, " ", func(i int) string { return fmt.Sprintf("o[%d] = %s;", i, now[i]) })+"\n}\n")
 	return name
 }
 
