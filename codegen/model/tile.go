@@ -352,6 +352,19 @@ func (c *tiler) passing(t *tiling) int {
 func (c *tiler) laneLoad(t *tiling, l *access) (load, pack float64) {
 	s, ok := c.stride(l, t.v)
 	elements := float64(c.count(l.free))
+	if ops := c.widening(l); ops > 0 {
+		own := *l
+		own.wide = nil
+		load, pack = c.laneLoad(t, &own)
+		if lanes := float64(t.lanes); pack == 0 && ok && s == 1 && t.r.work >= 2*t.held(func(a *uop.UOp) bool { return !c.depends(l, a) })*int(elements) && !t.along {
+			pack = elements * (stageDense + ops/lanes) // widened once, where it is staged
+		} else if pack == 0 {
+			load += ops / 2
+		} else {
+			pack += elements * ops
+		}
+		return load, pack
+	}
 	switch reuse := float64(t.r.work) / elements; {
 	case slices.Contains(c.anyOrder, l) || c.ofWords(t, l):
 		return 1, 0

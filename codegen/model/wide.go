@@ -5,6 +5,7 @@ import (
 
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/codegen/nest"
+	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/uop"
 )
 
@@ -60,11 +61,37 @@ func (p *arranger) oftenWide(l *access, reuse int) bool {
 // widenCost is what it costs to widen an operand that all lanes share once for each block of lanes.
 func (c *tiler) widenCost(t *tiling, l *access) float64 {
 	times := float64(c.count(l.free)) * float64(codegen.CeilDiv(codegen.Extent(t.v), t.lanes*t.u))
-	if slices.ContainsFunc(t.r.ranges, func(x *uop.UOp) bool { return c.dense(l, x) }) {
-		return times * 4 / float64(c.width())
+	if c.widening(l) > 0 && c.panelsFit(t, l) { // blocks of lanes lie inside, and use again what was widened
+		times = float64(c.count(l.free))
 	}
-	return times * 2
+	if slices.ContainsFunc(t.r.ranges, func(x *uop.UOp) bool { return c.dense(l, x) }) {
+		return times * (4 + c.widening(l)) / float64(c.width())
+	}
+	return times * (2 + c.widening(l))
 }
+
+// panelsFit says that half of the second cache has what all lanes need of the other operands, for one place of what they have in common with l.
+func (c *tiler) panelsFit(t *tiling, l *access) bool {
+	own, bytes := c.Facts.Set(t.r.ranges...), 0
+	for _, a := range t.r.loads {
+		if c.depends(a, t.v) {
+			bytes += c.count(a.free.Minus(l.free.Minus(own))) * a.held()
+		}
+	}
+	return bytes <= c.Target.L2/2
+}
+
+// widening is how many operations it takes to widen a number, beyond what a machine with an instruction for it needs: F16 is taken apart and put
+// together again.
+func (c *view) widening(l *access) float64 {
+	if l.wide == nil || l.u.DType() != dtype.F16 || c.Target.Has(uop.Cast, dtype.F16) {
+		return 0
+	}
+	return halfOps
+}
+
+// halfOps are those of F16 (codegen/legal/narrow.go).
+const halfOps = 10
 
 // readInWords says that the words of an operand that all lanes share are read as they lie: those of so many rows that the first cache holds them all.
 func (p *arranger) readInWords(l *access) bool {
