@@ -2,11 +2,13 @@ package tensor_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-ml/weft/tensor"
+	"github.com/weft-ml/weft/uop"
 )
 
 func TestCrossEntropy(t *testing.T) {
@@ -96,4 +98,42 @@ func TestDerivativesOfRobustLosses(t *testing.T) {
 func TestTripletsWithoutEps(t *testing.T) {
 	a, n := f32(1, 2).Reshape(1, 2), f32(1, 2.25).Reshape(1, 2)
 	same(t, []float64{0.25}, a.TripletMargin(a, n, tensor.Triplet{Margin: 0.5, Eps: -1}))
+}
+
+// The graph of CTC holds one step, however long the sequence: of hundreds of steps each would be built and compiled.
+func TestCTCHoldsOneStep(t *testing.T) {
+	nodes := func(time int) int {
+		x := tensor.Linspace(0, 3, time*2*5).Sin().Reshape(time, 2, 5)
+		l, err := x.LogSoftmax(-1).CTC(ctx, tensor.From([][]int{{1, 2, 2}, {3, 4, 0}}), tensor.From([]int{time, time - 1}), tensor.From([]int{3, 2}), tensor.CTCOptions{})
+		require.NoError(t, err)
+		return len(uop.Topo(l.Node())) + len(uop.Topo(l.Grad(x)[0].Node()))
+	}
+	require.Equal(t, nodes(10), nodes(200))
+}
+
+// Sequences of any number of steps, one and those too few for a loop among them, have the sum over all alignments.
+func TestCTCOfFewSteps(t *testing.T) {
+	target := []int{1, 1}
+	for time := 1; time <= 6; time++ {
+		x := tensor.Linspace(0, 3, time*3).Sin().Reshape(time, 3)
+		p := values(t, x.Softmax(-1))
+		sum := 0.0 // over all paths: labels, of which runs become one and blanks go
+		for path := range int(math.Pow(3, float64(time))) {
+			var said []int
+			q, last, n := 1.0, 0, path
+			for i := range time {
+				class := n % 3
+				if n /= 3; class != 0 && class != last {
+					said = append(said, class)
+				}
+				q, last = q*p[i*3+class], class
+			}
+			if slices.Equal(said, target) {
+				sum += q
+			}
+		}
+		l, err := x.LogSoftmax(-1).CTC(ctx, tensor.From(target), tensor.Scalar(time), tensor.Scalar(2), tensor.CTCOptions{Reduction: tensor.SumLoss})
+		require.NoError(t, err)
+		near(t, []float64{-math.Log(sum)}, l, 1e-5)
+	}
 }

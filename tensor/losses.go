@@ -259,14 +259,18 @@ func (t *Tensor) alignments(targets, inputs, lengths *Tensor, blank int) *Tensor
 	skip := s.Ge(2).And(s.And(1).Eq(1)).And(labels.Ne(behind)) // from label to label, unless they are equal
 	low := math.Inf(-1)
 	moved := func(a *Tensor, by int) *Tensor { return a.PadWith(low, []int{0, by}, []int{0, 0}).Narrow(1, 0, states) }
-	// What a step reads lies in memory behind what the step before read, so that all steps are the same kernels.
-	picked := t.pickInside("CTC", 2, labels.Expand(t.Dim(0), n, states)).Contiguous().ContiguousBackward()
-	counts := arange(t.Dim(0)).Reshape(t.Dim(0), 1, 1).Lt(inputs.Unsqueeze(1)).Contiguous()
-	skips := skip.Where(0, low).To(t.DType()).Contiguous()
-	alpha := s.Le(1).Where(picked.Select(0, 0), low).Contiguous()
-	for i := 1; i < t.Dim(0); i++ {
-		next := alpha.LogAddExp(moved(alpha, 1)).LogAddExp(moved(alpha, 2).Add(skips)).Add(picked.Select(0, i))
-		alpha = counts.Select(0, i).Where(next, alpha).Contiguous()
+	picked := t.pickInside("CTC", 2, labels.Expand(t.Dim(0), n, states))
+	counts := arange(t.Dim(0)).Reshape(t.Dim(0), 1, 1).Lt(inputs.Unsqueeze(1))
+	skips := skip.Where(0, low).To(t.DType())
+	alpha := s.Le(1).Where(picked.Select(0, 0), low)
+	if later := t.Dim(0) - 1; later > 0 {
+		step := func(carried, in []*Tensor) (next, out []*Tensor) {
+			a := carried[0]
+			b := a.LogAddExp(moved(a, 1)).LogAddExp(moved(a, 2).Add(skips)).Add(in[0])
+			return []*Tensor{in[1].Where(b, a)}, nil
+		}
+		all, _ := Scan(step, []*Tensor{alpha}, []*Tensor{picked.Narrow(0, 1, later), counts.Narrow(0, 1, later)}, ScanOptions{})
+		alpha = all[0].Select(0, later-1)
 	}
 	last := lengths.To(dtype.I32).Mul(2).Reshape(n, 1)
 	blankEnd := alpha.pickInside("CTC", 1, last)
