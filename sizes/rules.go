@@ -399,10 +399,14 @@ func argSort(g *Graph, p *pair) value {
 	return value{remade(p, p.first().Arg(), v.node), v.axes}
 }
 
-// scatter leaves out what does not count: its index is outside. Then all that there is room for may lie in one row again.
+// scatter leaves out what does not count: its index is outside. Then all that there is room for may lie in one row again, but along axes on which
+// index and base go together. What is written to may vary: its elements come first, and what lies behind them does not count.
 func scatter(g *Graph, p *pair) value {
 	a := p.first().Arg().(uop.ScatterArg)
-	base := g.exactly(p.src[0])
+	base := g.single(p.src[0], upTo(len(p.src[0].axes))...)
+	if a.Once { // which numbers the elements of the whole
+		base = g.exactly(p.src[0])
+	}
 	vs, axes := g.together(len(p.size), p.src[1:]...)
 	var row []int
 	for i := range axes {
@@ -410,7 +414,11 @@ func scatter(g *Graph, p *pair) value {
 			axes[i] = p.src[1].size[i]
 		}
 		row = append(row, g.rooms(axes[i]).Numel())
+		if i != a.Axis && !slices.Equal(axes[i], base.axes[i]) {
+			panic(errRefused)
+		}
 	}
+	base.node = unlimited(base.node)
 	src := []*uop.UOp{base.node}
 	for i, v := range vs {
 		u := g.as(v, axes).node

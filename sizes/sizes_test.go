@@ -188,6 +188,32 @@ func TestRowsAreAdded(t *testing.T) {
 	require.Equal(t, room, count)
 }
 
+// What is written to may vary, along the axis of the index and along others: so the gradient of picking one element of each row.
+func TestWhatIsWrittenToVaries(t *testing.T) {
+	for _, axis := range []int{0, 1} {
+		write := alone(func(x *uop.UOp) *uop.UOp {
+			n := x.Shape()[0]
+			index := x.Home().Iota(2).Cast(dtype.I32).Reshape(1, 2).Expand(n, 2)
+			return full(x, x.Home().ConstOf(dtype.F32, 0)).Scatter(index, x, axis, uop.Sum)
+		})
+		g := Between(of(write, uop.Shape{3, 2}, uop.Shape{5, 2}, uop.Shape{9, 2})...)
+		require.NotNil(t, g, "axis %d", axis)
+		n, _, ok := g.Of(made(write, uop.Shape{7, 2}))
+		require.True(t, ok)
+		count, room := g.Out(0, n)
+		require.Equal(t, uop.Shape{7, 2}, count)
+		require.Equal(t, room, g.Roots[0].Shape())
+	}
+	// Where an axis is two of which the inner varies, elements of the index lie elsewhere than the base's.
+	apart := alone(func(x *uop.UOp) *uop.UOp {
+		n := x.Shape()[1]
+		row := x.Reshape(4*n, 1)
+		index := x.Home().Iota(1).Cast(dtype.I32).Reshape(1, 1).Expand(4*n, 1)
+		return full(row, x.Home().ConstOf(dtype.F32, 0)).Scatter(index, row, 1, uop.Sum)
+	})
+	require.Nil(t, Between(of(apart, uop.Shape{4, 3}, uop.Shape{4, 5}, uop.Shape{4, 9})...))
+}
+
 func TestWhatRefuses(t *testing.T) {
 	for _, c := range []struct {
 		name   string

@@ -97,8 +97,8 @@ func (g *Generator) Randn(shape ...int) *Tensor { return g.normal(nil, DefaultFl
 func (g *Generator) normal(e *engine.Engine, d dtype.DType, shape []int) *Tensor {
 	checkSizes("Randn", shape)
 	n := uop.Shape(shape).Numel()
-	r := g.uniform(e, dtype.Accumulator(d), []int{2, n})
-	angle, radius := r.At(0), r.At(1)
+	r := g.uniform(e, dtype.Accumulator(d), []int{2 * n})
+	angle, radius := r.Narrow(0, 0, n), r.Narrow(0, n, n)
 	z := angle.Mul(2 * math.Pi).Cos().Mul(radius.RSub(1).Log().Mul(-2).Sqrt())
 	return z.Reshape(shape...).To(d)
 }

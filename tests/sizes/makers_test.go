@@ -22,7 +22,7 @@ var makers = []maker{
 	{"permute", permute}, {"permute", permute}, {"merge", merge}, {"merge", merge}, {"split", split}, {"split", split}, {"unsqueeze", unsqueeze}, {"expand", expand}, {"flip", flip},
 	{"cat", cat}, {"cat", cat}, {"stack", stack}, {"pad", pad}, {"narrow", narrow}, {"narrow", narrow}, {"step", stepped}, {"roll", roll}, {"repeat", repeat}, {"triangle", triangle}, {"mask", mask},
 	{"diagonal", diagonal}, {"oneHot", oneHot}, {"select", indexSelect}, {"embedding", embedding}, {"gather", gather}, {"sort", sorted}, {"conv", conv}, {"pool", pool},
-	{"unfold", unfold}, {"resize", resize}, {"scatter", scatter}, {"crossEntropy", crossEntropy}, {"contiguous", contiguous}, {"grad", grad}, {"grad", grad}, {"assign", assign}, {"write", write}, {"dropout", dropout}, {"batch", batchNorm}, {"table", table}, {"writeAt", writeAt},
+	{"unfold", unfold}, {"resize", resize}, {"scatter", scatter}, {"crossEntropy", crossEntropy}, {"contiguous", contiguous}, {"grad", grad}, {"grad", grad}, {"assign", assign}, {"write", write}, {"dropout", dropout}, {"noise", noise}, {"batch", batchNorm}, {"table", table}, {"writeAt", writeAt},
 }
 
 func unary(g *generator) {
@@ -568,6 +568,17 @@ func dropout(g *generator) {
 	out := v
 	out.mag, out.err = 2*v.mag, 2*v.err+v.mag
 	g.add("Dropout", []value{v}, "", out, func(e *env, in []T) T { return tensor.NewGenerator(uint64(e.run)).Dropout(in[0], 0.5) })
+}
+
+// noise adds normal numbers: as many as there are elements.
+func noise(g *generator) {
+	v, ok := g.float(0)
+	if !ok || v.mag > 100 {
+		return
+	}
+	out := v
+	out.mag, out.err = v.mag+10, v.err+1e-4
+	g.add("RandnLike", []value{v}, "", out, func(e *env, in []T) T { return in[0].Add(tensor.NewGenerator(uint64(e.run)).RandnLike(in[0])) })
 }
 
 // batchNorm normalises along all axes but one.
