@@ -393,10 +393,14 @@ func part(_ *Graph, p *pair) value {
 	return value{p.src[0].node.Part(p.first().Arg().(uop.PartArg).I), p.src[0].axes}
 }
 
+// argSort sorts all rows that there is room for, each of which has as many elements in all cases.
 func argSort(g *Graph, p *pair) value {
 	last := len(p.size) - 1
 	v := g.single(p.src[0], last)
-	return value{remade(p, p.first().Arg(), v.node), v.axes}
+	if v.axes[last][0].varies() {
+		panic(errRefused)
+	}
+	return value{remade(p, p.first().Arg(), unlimited(v.node)), v.axes}
 }
 
 // scatter leaves out what does not count: its index is outside. Then all that there is room for may lie in one row again, but along axes on which

@@ -214,6 +214,17 @@ func TestWhatIsWrittenToVaries(t *testing.T) {
 	require.Nil(t, Between(of(apart, uop.Shape{4, 3}, uop.Shape{4, 5}, uop.Shape{4, 9})...))
 }
 
+// Rows are sorted alike, however many there are.
+func TestRowsAreSorted(t *testing.T) {
+	order := alone(func(x *uop.UOp) *uop.UOp { return x.Cast(dtype.I32).ArgSort() })
+	g := Between(of(order, uop.Shape{3, 4}, uop.Shape{5, 4}, uop.Shape{9, 4})...)
+	require.NotNil(t, g)
+	n, _, ok := g.Of(made(order, uop.Shape{7, 4}))
+	require.True(t, ok)
+	count, _ := g.Out(0, n)
+	require.Equal(t, uop.Shape{7, 4}, count)
+}
+
 func TestWhatRefuses(t *testing.T) {
 	for _, c := range []struct {
 		name   string

@@ -9,8 +9,8 @@ import (
 	"github.com/weft-ml/weft/tensor"
 )
 
-// Batches of ever new sizes share a plan in what training steps often do: to add noise, and to pick an element of each row and go back through
-// that.
+// Batches of ever new sizes share a plan in what training steps often do: to add noise, to pick an element or the largest elements of each row and
+// to go back through that.
 func TestStepsOfManySizes(t *testing.T) {
 	for name, f := range map[string]func(x, w *tensor.Tensor, y []int64) *tensor.Tensor{
 		"noise": func(x, w *tensor.Tensor, y []int64) *tensor.Tensor {
@@ -18,6 +18,10 @@ func TestStepsOfManySizes(t *testing.T) {
 		},
 		"picked": func(x, w *tensor.Tensor, y []int64) *tensor.Tensor {
 			return x.MatMul(w).LogSoftmax(1).Gather(1, placed(x.Engine(), y, len(y), 1)).Mean().Grad(w)[0]
+		},
+		"largest": func(x, w *tensor.Tensor, _ []int64) *tensor.Tensor {
+			v, _ := x.MatMul(w).TopK(2, 1, true)
+			return v.Softmax(1).Square().Mean().Grad(w)[0]
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
