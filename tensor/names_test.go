@@ -39,6 +39,17 @@ func TestNormsAlongAxes(t *testing.T) {
 	require.ErrorAs(t, tensor.Try(func() { cube().RMSNormAlong(nil, nil, 1e-5) }), &argument)
 }
 
+// One size is that of windows over all axes after the second, as when the indices were found.
+func TestUnpoolingBySize(t *testing.T) {
+	x := tensor.Arange(16).To(dtype.F32).Reshape(1, 1, 4, 4)
+	p := tensor.Pool{Size: []int{2}}
+	v, i := x.MaxPoolIndex(p)
+	y := v.MaxUnpool(i, p)
+	require.Equal(t, []int{1, 1, 4, 4}, y.Shape())
+	same(t, []float64{0, 0, 0, 0, 0, 5, 0, 7, 0, 0, 0, 0, 0, 13, 0, 15}, y)
+	require.Equal(t, []int{1, 1, 5, 4}, v.MaxUnpool(i, p, 5, 4).Shape())
+}
+
 func TestUnevenPadding(t *testing.T) {
 	x := tensor.Arange(20).Add(1).To(dtype.F32).Reshape(1, 1, 4, 5)
 	p := tensor.Pool{Size: []int{3}, Stride: []int{2}, Padding: []int{1, 0, 0, 1}, Axes: 2} // before: rows 1, columns 0; after: 0 and 1

@@ -34,8 +34,8 @@ type poolWindow struct {
 	end int // past the last index, padding included, that averages count
 }
 
-// plan resolves the options for t.
-func (p Pool) plan(op string, t *Tensor) []poolWindow {
+// over is how many of t's last axes there are windows over.
+func (p Pool) over(op string, t *Tensor) int {
 	n := p.Axes
 	if n == 0 {
 		n = len(p.Size)
@@ -46,6 +46,12 @@ func (p Pool) plan(op string, t *Tensor) []poolWindow {
 	if n < 1 || n > t.Rank() {
 		fail(op, shapes(t.shape()), "windows over %d axes", n)
 	}
+	return n
+}
+
+// plan resolves the options for t.
+func (p Pool) plan(op string, t *Tensor) []poolWindow {
+	n := p.over(op, t)
 	size := perAxis(op, "size", n, p.Size)
 	stride, dilation := perAxis(op, "stride", n, p.Stride, size...), perAxis(op, "dilation", n, p.Dilation, 1)
 	lo, hi := bothSides(op, n, p.Padding, 0)

@@ -113,10 +113,7 @@ func (t *Tensor) MaxUnpool(indices *Tensor, p Pool, sizes ...int) *Tensor {
 	if !indices.shape().Equal(t.shape()) {
 		fail("MaxUnpool", shapesOf(t, indices), "needs indices of the same shape")
 	}
-	n := max(p.Axes, len(p.Size))
-	if n == 0 || n > t.Rank() {
-		fail("MaxUnpool", shapes(t.shape()), "windows over %d axes", n)
-	}
+	n := p.over("MaxUnpool", t)
 	rank := t.Rank() - n
 	sizes = p.unpooled(t.Shape()[rank:], sizes)
 	return t.scatterFlat(indices, rank, sizes)

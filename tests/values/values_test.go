@@ -144,7 +144,7 @@ var wrong = []struct {
 	{"CTC input", "CTC: input length 6 is out of range", func(b *bench) *T { return ctc(b, 1, 2, 6, 2) }},
 	{"CTC target", "CTC: target length 3 is out of range", func(b *bench) *T { return ctc(b, 1, 2, 5, 3) }},
 	{"MaxUnpool", "MaxUnpool: index 4 is out of range for a plane of 4 elements", func(b *bench) *T {
-		return b.grid(1, 2).MaxUnpool(b.ints(0, 4).Reshape(1, 2), tensor.Pool{Size: []int{2}})
+		return b.grid(1, 2).MaxUnpool(b.ints(0, 4).Reshape(1, 2), tensor.Pool{Size: []int{2}, Axes: 1})
 	}},
 	{"gradient", "Embedding: id 4 is out of range", func(b *bench) *T {
 		w := b.grid(4, 2)

@@ -263,7 +263,7 @@ export const shapes = {
     return [...batch(x), x.at(-2) / product(each(o.size, sizes.length)), ...sizes]
   },
   unpool: (x, o) => {
-    const n = Math.max(o.axes ?? 0, list(o.size).length)
+    const n = o.axes || (list(o.size).length === 1 ? x.length - 2 : o.size.length)
     const [size, s] = [each(o.size, n), x.slice(x.length - n)]
     const stride = each(o.stride, n, size)
     const padding = list(o.padding).length === 2 * n ? o.padding : each(o.padding, n, 0)
