@@ -59,7 +59,7 @@ func (c *call) function() tensor.Fn {
 			}
 			ts, err := s.apply(c.ctx, q)
 			if err != nil {
-				panic(&failure{q.number, err})
+				panic(&failure{number: q.number, err: err})
 			}
 			for k, t := range ts {
 				put(q.outs[k], t)

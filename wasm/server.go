@@ -15,7 +15,8 @@ import (
 // A batch is a row of requests, each a list: its number, its name, the numbers of the tensors that it makes, and
 // its arguments. Requests are carried out in order. Operations on tensors have no answer: one that fails leaves
 // its failure in the tensors that it should have made, and whoever asks for their values gets it. Calls are
-// answered under their number.
+// answered under their number. A tensor that could not be changed in place is again what it was when its failure has been told: a page goes on
+// from there, as a program in Go does from a panic.
 
 // server is the engine as a page sees it: tensors by number, and what was made of them.
 type server struct {
@@ -51,6 +52,7 @@ func newServer() *server {
 type failure struct {
 	number int
 	err    error
+	before map[wire.Ref]*tensor.Tensor // what tensors held that should have been changed in place
 }
 
 func (f *failure) Error() string { return f.err.Error() }
@@ -153,17 +155,38 @@ func (s *server) operate(ctx context.Context, q request) *failure {
 		}
 		return nil
 	}
-	f := &failure{q.number, err}
-	if errors.As(err, &f) { // an operand's, which is told already
-		for _, o := range q.outs {
-			s.tensors[o] = f
-		}
-		return nil
-	}
+	f := &failure{number: q.number, err: err}
+	known := errors.As(err, &f) // an operand's, which is told already
 	for _, o := range q.outs {
+		switch was := s.tensors[o].(type) {
+		case *tensor.Tensor:
+			if f.before == nil {
+				f.before = map[wire.Ref]*tensor.Tensor{}
+			}
+			f.before[o] = was
+		case *failure:
+			if was.before[o] != nil { // which only this one knows
+				continue
+			}
+		}
 		s.tensors[o] = f
 	}
+	if known {
+		return nil
+	}
 	return f
+}
+
+// restore gives the tensors that a failure kept from being changed what they held before.
+func (s *server) restore(err error) {
+	for f := (*failure)(nil); errors.As(err, &f); err = f.err {
+		for r, t := range f.before {
+			if s.tensors[r] == any(f) {
+				s.tensors[r] = t
+			}
+		}
+		f.before = nil
+	}
 }
 
 // apply gives the tensors that an operation makes, as many as were asked for.
@@ -203,12 +226,13 @@ func (s *server) call(ctx context.Context, f procedure, q request) {
 		})
 		if err != nil && f.lazy {
 			for _, o := range q.outs {
-				s.tensors[o] = &failure{q.number, err}
+				s.tensors[o] = &failure{number: q.number, err: err}
 			}
 		}
 		if !f.silent || err != nil { // which is a mistake of the page's scripts or of the engine
 			s.send(q.number, value, err)
 		}
+		s.restore(err)
 	}
 	if f.long {
 		s.load.under.Add(1)

@@ -101,6 +101,34 @@ func TestFailuresStayInTheirTensors(t *testing.T) {
 	assert.Len(t, c.tensors, 1)
 }
 
+// A tensor that an operation could not change in place has that failure until a call has told it, and then what it held before.
+func TestFailedAssignmentsAreToldOnce(t *testing.T) {
+	c := newClient(t)
+	c.post(
+		[]any{2, "tensor", []any{wire.Ref(1)}, f32(1, 2), []any{2}},
+		[]any{3, "own", []any{wire.Ref(1)}, wire.Ref(1)},
+		[]any{4, "tensor", []any{wire.Ref(2)}, f32(5, 6), []any{2}},
+		[]any{5, "own", []any{wire.Ref(2)}, wire.Ref(2)},
+		[]any{6, "reshape", []any{wire.Ref(3)}, wire.Ref(1), []any{3}},
+		[]any{7, "assign", []any{wire.Ref(1)}, wire.Ref(1), wire.Ref(3)},
+		[]any{8, "add", []any{wire.Ref(4)}, wire.Ref(1), 1},
+		[]any{9, "assign", []any{wire.Ref(2)}, wire.Ref(2), wire.Ref(4)},
+		[]any{10, "data", []any{}, wire.Ref(2)},
+		[]any{11, "data", []any{}, wire.Ref(2)},
+		[]any{12, "data", []any{}, wire.Ref(1)},
+		[]any{13, "addAssign", []any{wire.Ref(1)}, wire.Ref(1), 1},
+		[]any{14, "data", []any{}, wire.Ref(1)},
+		[]any{15, "data", []any{}, wire.Ref(4)},
+	)
+	require.Error(t, c.errs[10])
+	assert.Equal(t, 6, describeError(c.errs[10]).Get("number"), "the operation that failed first")
+	for number, want := range map[int]wire.Array{11: f32(5, 6), 12: f32(1, 2), 14: f32(2, 3)} {
+		require.NoError(t, c.errs[number])
+		assert.Equal(t, want, c.answers[number].(wire.Record).Get("data"), "%d", number)
+	}
+	assert.Error(t, c.errs[15], "what was made of it meanwhile is not there")
+}
+
 // What a captured function assigns is the page's before and after.
 func TestCapturedFunctionsAssign(t *testing.T) {
 	c := newClient(t)
