@@ -423,3 +423,100 @@ func TestFeedsOfOnnxModels(t *testing.T) {
 		"TypeError: run: the input x is undefined; it must be a tensor, or numbers: nested arrays or a typed array",
 	}, got.Wrong)
 }
+
+// What cannot be a step is refused where it is called, and a change in place that the engine refuses is told once: then all tensors are what they were.
+func TestTrainingGoesOnAfterAMistake(t *testing.T) {
+	var got struct {
+		Wrong  []string
+		Same   []bool
+		Count  float64
+		Told   []string
+		Values []float64
+	}
+	inNode(t, `
+		const w = await weft.open({ device: 'wasm' })
+		const { nn, optim } = w, mine = nn.linear(2, 2), x = w.ones([3, 2])
+		const opt = await optim.adam(mine), before = String(await mine.weight.list()), loss = () => mine.forward(x).sum()
+		const wrong = [], same = []
+		for (const f of [() => opt.step(mine.forward(x)), () => opt.step(loss().to('i32')), () => opt.step([loss()]), () => opt.update(), () => opt.apply(loss()),
+			() => opt.apply([w.ones([2, 2]), undefined]), () => opt.apply([w.ones([2, 2]), w.ones([3])]), () => opt.setRate(NaN), () => opt.step(x.sum()),
+			async () => { mine.bias.assign(w.tensor([true, false])); opt.update(loss()); await opt.realize() }]) {
+			wrong.push(await told(async () => { await f() }))
+			same.push(String(await mine.weight.list()) === before)
+		}
+		const count = await opt.count.item() - 1 // the loss that depends on nothing is told by the engine
+		await opt.step(loss())
+		const kept = w.zeros([2]).own(), bad = kept.reshape([2])
+		kept.assign(w.ones([2]))
+		kept.assign(w.tensor([true, false]))
+		bad.own().assign(kept)
+		const out = [await told(() => bad.list()), await told(() => bad.list()), await told(() => kept.list())].map(String)
+		return { wrong, same, count, told: out, values: await kept.add(1).list() }`, &got)
+	assert.Equal(t, []string{
+		"RangeError: update: the loss has the shape [3, 2]; make it one number first: loss.mean()",
+		"TypeError: update: i32: only floats have a gradient",
+		"TypeError: update: the loss is an array; it must be a tensor of one number; apply takes gradients",
+		"TypeError: update: the loss is missing; it must be a tensor of one number",
+		"TypeError: apply: the gradients are a tensor; they must be an array of tensors",
+		"TypeError: apply: gradient 1 is missing; it must be a tensor",
+		"RangeError: apply: gradient 1 has the shape [3], and its parameter [2]",
+		"RangeError: setRate: rate is NaN; it must be a finite number",
+	}, got.Wrong[:8])
+	assert.Contains(t, got.Wrong[8], "the loss depends on none")
+	assert.Contains(t, got.Wrong[9], "assign: f32 and bool: the types differ")
+	for i, same := range got.Same {
+		assert.True(t, same, "the weight after %s", got.Wrong[i])
+	}
+	assert.Equal(t, []string{"Error: assign: f32 and bool: the types differ; use to()", "0,0", "1,1"}, got.Told)
+	assert.Equal(t, []float64{2, 2}, got.Values)
+}
+
+// Windows of one size are over all axes after the second, for what undoes a pool as for the pool.
+func TestUnpoolingBySize(t *testing.T) {
+	var got struct {
+		Shapes  [][]int
+		Values  []float64
+		Numbers [][]float64
+		Beyond  string
+	}
+	inNode(t, `
+		const w = await weft.open({ device: 'wasm' })
+		const [v, at] = w.arange(16).to('f32').reshape([1, 1, 4, 4]).maxPoolIndex(2)
+		const y = v.maxUnpool(at, 2), shapes = [y.shape, v.maxUnpool(at, 2, { sizes: [5, 4] }).shape, v.maxUnpool(at, 2, { axes: 2, stride: 3 }).shape]
+		const numbers = Float64Array.of(1.5, -2, 3)
+		return { shapes, values: await y.flatten().list(), beyond: await told(() => w.tensor(Float64Array.of(300), { dtype: 'u8' })),
+			numbers: [await w.tensor(numbers, { dtype: 'f32' }).list(), await w.tensor(numbers, [3], { dtype: 'i32' }).list(), await w.tensor(numbers, { dtype: 'f16' }).list(), await w.tensor(numbers, { dtype: 'bool' }).list()] }`, &got)
+	assert.Equal(t, [][]int{{1, 1, 4, 4}, {1, 1, 5, 4}, {1, 1, 5, 5}}, got.Shapes)
+	assert.Equal(t, []float64{0, 0, 0, 0, 0, 5, 0, 7, 0, 0, 0, 0, 0, 13, 0, 15}, got.Values)
+	assert.Equal(t, [][]float64{{1.5, -2, 3}, {1, -2, 3}, {1.5, -2, 3}, {1, 1, 1}}, got.Numbers)
+	assert.Equal(t, "RangeError: tensor: u8 does not hold the number 300", got.Beyond)
+}
+
+// What loads files leaves nothing at the engine's signal or at the page's, hears one that has come before, and tells of a file that is not there at once.
+func TestSignalsOfLoading(t *testing.T) {
+	var got struct {
+		Heard              int
+		Aborted, None, Raw string
+		Quick              bool
+	}
+	inNode(t, `
+		const w = await weft.open({ device: 'wasm' })
+		let heard = 0
+		for (const s of [w.ending.signal]) {
+			const [add, remove] = [s.addEventListener, s.removeEventListener]
+			s.addEventListener = function (name, f, o) {
+				heard++
+				o.signal.addEventListener('abort', () => heard--)
+				return add.call(this, name, f, o)
+			}
+		}
+		const file = await w.save({ a: w.ones([2]) })
+		for (let i = 0; i < 3; i++) await w.load(file)
+		const left = heard, start = performance.now(), none = await told(() => w.onnx('/nowhere/none.onnx')), quick = performance.now() - start < 700
+		return { heard: left, aborted: await told(() => w.load(file, undefined, { signal: AbortSignal.abort(new Error('enough')) })), none, raw: await told(() => w.load('/nowhere/none')), quick }`, &got)
+	assert.Zero(t, got.Heard)
+	assert.Equal(t, "Error: enough", got.Aborted)
+	assert.Contains(t, got.None, "/nowhere/none.onnx cannot be loaded: 404 there is no such file")
+	assert.Contains(t, got.Raw, "/nowhere/none cannot be loaded: 404 there is no such file")
+	assert.True(t, got.Quick, "it is not asked for again")
+}

@@ -1,6 +1,6 @@
 // Optimisers, as package nn has them.
 
-import { leaves } from './tree.js'
+import { isTensor, leaves } from './tree.js'
 
 /** An optimiser changes the parameters of a model against the gradients of a loss. Its rate lies on the device: no step needs a
  *  kernel that the one before it did not have. */
@@ -22,6 +22,7 @@ export class Optimizer {
   /** Changes the learning rate of the steps that follow, captured ones among them. */
   setRate(rate) {
     right('setRate', 'rate', rate)
+    if (!Number.isFinite(rate)) throw new RangeError(`setRate: rate is ${rate}; it must be a finite number`)
     return this.w.watch('setRate', async () => { await this.rate.assign(this.w.tensor(new Float32Array([rate]), []).shardLike(this.rate)).realize() })
   }
 
@@ -34,11 +35,23 @@ export class Optimizer {
   }
 
   /** step without computing: for captured functions, which compute all that they assign. */
-  update(loss) { this.apply(this.w.record('grad', this.params.length, [loss, this.params, null, true], undefined, this.params.map((p) => p.form))) }
+  update(loss) {
+    if (!isTensor(loss)) throw new TypeError(`update: the loss is ${kindOf(loss)}; it must be a tensor of one number${Array.isArray(loss) ? '; apply takes gradients' : ''}`)
+    const { shape, dtype } = loss.form
+    if (!/f/.test(dtype)) throw new TypeError(`update: ${dtype}: only floats have a gradient`)
+    if (Array.isArray(shape) && shape.some((n) => n !== 1)) throw new RangeError(`update: the loss has the shape [${shape.join(', ')}]; make it one number first: loss.mean()`)
+    this.apply(this.w.record('grad', this.params.length, [loss, this.params, null, true], undefined, this.params.map((p) => p.form)))
+  }
 
   /** Assigns new values to the parameters, given a gradient for each. */
   apply(grads) {
+    if (!Array.isArray(grads)) throw new TypeError(`apply: the gradients are ${kindOf(grads)}; they must be an array of tensors`)
     if (grads.length !== this.params.length) throw new RangeError(`apply: ${grads.length} gradients for ${this.params.length} parameters`)
+    grads.forEach((g, i) => {
+      if (!isTensor(g)) throw new TypeError(`apply: gradient ${i} is ${kindOf(g)}; it must be a tensor`)
+      const [a, b] = [g, this.params[i]].map((t) => t.form.shape)
+      if (Array.isArray(a) && Array.isArray(b) && `${a}` !== `${b}`) throw new RangeError(`apply: gradient ${i} has the shape [${a.join(', ')}], and its parameter [${b.join(', ')}]`)
+    })
     this.w.standing(this.apply, () => this.#assign(grads))
   }
 
@@ -78,6 +91,7 @@ export class Optimizer {
   realize(...others) { return this.w.watch('realize', () => this.w.realize(...others, ...this.model, this.count, ...Object.values(this.slots).flat())) }
 }
 
+const kindOf = (v) => isTensor(v) ? 'a tensor' : Array.isArray(v) ? 'an array' : v === undefined ? 'missing' : v === null ? 'null' : `of type ${typeof v}`
 const as = (t, type) => t.dtype === type ? t : t.to(type)
 const mix = (old, fresh, share) => old.mul(share).add(fresh.mul(1 - share))
 const unbias = (c, beta) => c.once(`unbias ${beta}`, () => c.count.mul(Math.log(beta)).expm1().neg()) // 1 − βᵗ
