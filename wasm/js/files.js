@@ -40,21 +40,27 @@ export async function save(w, model, { metadata } = {}) {
   return new Blob([size.buffer, text, ...parts], { type: 'application/octet-stream' })
 }
 
-/** A signal that also comes when the engine ends. */
-export function until({ ending }, signal, as) {
+/** Calls f with a signal that also comes when the engine ends. Nothing of it is left at the others when what f gives is there. */
+export async function until({ ending }, signal, as, f) {
   const both = new AbortController()
   for (const s of signal ? [signal, ending.signal] : [ending.signal]) {
     const end = () => both.abort(s === signal ? s.reason : new Error(`${as}: ${s.reason.message}`))
     if (s.aborted) end()
     else s.addEventListener('abort', end, { signal: both.signal })
   }
-  return both.signal
+  try {
+    both.signal.throwIfAborted()
+    return await f(both.signal)
+  } finally {
+    both.abort()
+  }
 }
 
 /** The bytes of a file: of an address, a Response, a Blob, or bytes. */
-export async function blobOf(w, from, signal, as) {
+export const blobOf = (w, from, signal, as) => until(w, signal, as, (signal) => taken(from, signal, as))
+
+async function taken(from, signal, as) {
   let address
-  signal = until(w, signal, as)
   if (typeof from === 'string' || tagOf(from) === 'URL') from = await reach(address = from, { signal })
   if (tagOf(from) === 'Response') {
     if (!from.ok) throw new Error(`${as}: ${address ?? from.url} cannot be loaded: ${from.status} ${from.statusText}`)

@@ -28,8 +28,9 @@ async function fileOf(from, options, as) {
 }
 
 // Several files by their names; the first is the model.
-async function filesOf(w, source, options, as) {
-  options = { ...options, signal: until(w, options.signal, as) }
+const filesOf = (w, source, options, as) => until(w, options.signal, as, (signal) => listed(source, { ...options, signal }, as))
+
+async function listed(source, options, as) {
   const list = Array.isArray(source) ? source : [source]
   if (!list.length) throw new TypeError(`${as}: no file is given`)
   if (typeof options.sha256 === 'string' && list.length > 1) throw new TypeError(`${as}: ${list.length} files have a sha256 each: { 'name': '…' }`)

@@ -36,7 +36,8 @@ export function node() {
     init.signal?.throwIfAborted()
     const { open } = process.getBuiltinModule('node:fs/promises')
     const { Readable } = process.getBuiltinModule('node:stream')
-    const file = await open(url)
+    const file = await open(url).catch((e) => { if (e.code !== 'ENOENT') throw e })
+    if (!file) return new Response(null, { status: 404, statusText: 'there is no such file' })
     const { size } = await file.stat()
     const [, from, to] = /^bytes=(\d+)-(\d*)$/.exec(new Headers(init.headers).get('range')) ?? []
     const [start, end] = [Number(from ?? 0), Math.min(to ? Number(to) + 1 : size, size)]
