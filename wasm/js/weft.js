@@ -640,6 +640,8 @@ export class Weft {
         throw new TypeError(`tensor: a ${values.constructor.name} cannot become a tensor; take one of the arrays that weft.d.ts lists as Elements`)
       } else {
         n = values.length
+        const to = options?.dtype
+        if (to && to !== 'f64' && typeOf(values) === 'f64') elements = elementsOf(values, to) // numbers as a page has them: no device need know f64
         try {
           if (!n) new Uint8Array(values.buffer)
         } catch {
