@@ -1387,7 +1387,7 @@ export class Weft {
   /** The n×n identity matrix, or n×m with ones on the main diagonal. */
   eye(n: number, m?: number, options?: Made): Tensor
   eye(n: number, options: Made & { m?: number }): Tensor
-  /** A number, a truth value or a size that varies, as a tensor without axes: to compute with. A size is i32. */
+  /** A number, a truth value or a size that varies, as a tensor without axes: to compute with. Whole numbers and sizes are i32, other numbers f32: tensor(1) is f32. */
   scalar(value: number | boolean | Size): Tensor
   /** linspace is Linspace of type d. The second half is counted down from stop, so that it is met. */
   linspace(start: number, stop: number, n: number, options?: Made): Tensor

@@ -77,7 +77,7 @@ export const methods = [
   },
   {
     name: "scalar", form: "w.scalar(value: number | boolean | Size)", gives: "Tensor",
-    says: "A number, a truth value or a size that varies, as a tensor without axes: to compute with. A size is i32.",
+    says: "A number, a truth value or a size that varies, as a tensor without axes: to compute with. Whole numbers and sizes are i32, other numbers f32: tensor(1) is f32.",
     uses: [],
     run: ({ w }) => w.scalar(2.5),
   },
