@@ -520,3 +520,26 @@ func TestSignalsOfLoading(t *testing.T) {
 	assert.Contains(t, got.Raw, "/nowhere/none cannot be loaded: 404 there is no such file")
 	assert.True(t, got.Quick, "it is not asked for again")
 }
+
+// What kernels look like on the page's own device is told also where the engine that is open cannot tell it.
+func TestInspectingHere(t *testing.T) {
+	var got struct{ Targets, Sources [][]string }
+	inNode(t, `
+		const targets = [], sources = []
+		for (const whole of [false, true]) {
+			const w = await weft.open({ device: 'wasm', whole })
+			for (const target of [['c'], ['here'], ['wasm', 'here']]) {
+				const { kernels: [k] } = await w.inspect('x[4, 4] + 1', { target })
+				targets.push(Object.keys(k.targets).sort())
+				sources.push(Object.values(k.source).map((s) => s ? 'text' : 'none'))
+			}
+			w.close()
+		}
+		return { targets, sources }`, &got)
+	require.Len(t, got.Targets, 6)
+	assert.Equal(t, got.Targets[3:], got.Targets[:3])
+	assert.Equal(t, []string{"here"}, got.Targets[1])
+	for _, s := range got.Sources {
+		assert.NotContains(t, s, "none")
+	}
+}

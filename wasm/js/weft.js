@@ -796,12 +796,15 @@ export class Weft {
     return this.#rest[module] ??= Object.assign(start(module, this.folder), { onlost: (e) => this.onlost?.(e), onrecovered: (news) => this.onrecovered?.(news) })
   }
 
-  // The engine that reads models of others, opened as this one was.
-  async #models(name) {
-    const w = this.#engine(models, name)
-    if (w !== this) await (w.opened ??= w.call('open', [this.asked, ...this.settings.slice(1)], { as: name }).then(({ device }) => { w.device = device }))
+  // That engine, opened as this one was.
+  async #opened(module, name, device = this.asked) {
+    const w = this.#engine(module, name)
+    if (w !== this) await (w.opened ??= w.call('open', [device, ...this.settings.slice(1)], { as: name }).then(({ device }) => { w.device = device }))
     return w
   }
+
+  // The engine that reads models of others.
+  #models(name) { return this.#opened(models, name) }
 
   /** The engine that writes folders of functions; nothing is computed there. */
   writer(name) { return this.#engine(models, name) }
@@ -819,7 +822,10 @@ export class Weft {
   async clearKept(address) { return (await strangers()).clearKept(address) }
 
   /** What the engine would make of an expression. */
-  async inspect(text, options = {}) { return this.#engine(whole, 'inspect').call('inspect', [text, options]) }
+  async inspect(text, options = {}) {
+    const w = options.target?.includes('here') ? await this.#opened(whole, 'inspect', this.settings[0]) : this.#engine(whole, 'inspect')
+    return w.call('inspect', [text, options])
+  }
 }
 
 for (const { name, gives } of Object.values(methods.Weft)) {
