@@ -90,6 +90,7 @@ func TestLanguageModel(t *testing.T) {
 	var got struct {
 		Text, Cut, Decoded string
 		Held, Pet, Long    string
+		None               string
 		Vocab, Length      int
 		Tokens             []int
 		Likely             []struct {
@@ -138,6 +139,10 @@ func TestLanguageModel(t *testing.T) {
 		const small = await w.llm(files, {length: 40})
 		out.long = ''
 		for await (const piece of small.generate('Once', {shift: true, grammar: 'root ::= [a-z ]{200}'})) out.long += piece
+		for await (const piece of lm.generate('Once', {tokens: 0})) out.none = (out.none ?? '') + piece
+		await tell(() => lm.generate().next())
+		await tell(() => lm.tokens(3).next())
+		await tell(() => lm.encode(['Once']))
 		lm.close()
 		await tell(() => lm.generate('a').next())
 		w.close()
@@ -147,6 +152,7 @@ func TestLanguageModel(t *testing.T) {
 	assert.Equal(t, []int{512, 512}, []int{got.Vocab, got.Length})
 	assert.Equal(t, "Once upon a time", strings.TrimSpace(got.Decoded))
 	assert.NotContains(t, got.Cut, "She")
+	assert.Empty(t, got.None, "tokens is the most that are made")
 	var held struct {
 		Name *string
 		Age  *uint64
@@ -160,7 +166,8 @@ func TestLanguageModel(t *testing.T) {
 	require.Len(t, got.Likely, 3)
 	assert.Equal(t, got.Chosen, got.Likely[0].Token)
 	assert.True(t, got.Likely[0].P >= got.Likely[1].P && got.Likely[1].P >= got.Likely[2].P && got.Likely[2].P > 0)
-	for i, want := range []string{"enough", "without a template", "temperature -1", `no option "heat"`, "from 0 to 50", `keyword "pattern" is not known`, "line 1, column 6: after the name of a rule stands ::=", "makes another text", "are no model", "x.gguf", "no tokenizer", "was disposed of"} {
+	for i, want := range []string{"enough", "without a template", "temperature -1", `no option "heat"`, "from 0 to 50", `keyword "pattern" is not known`, "line 1, column 6: after the name of a rule stands ::=", "makes another text", "are no model", "x.gguf", "no tokenizer",
+		"generate: the prompt is missing; it must be a text or an array of messages", "generate: the prompt is of type number; it must be", "encode: the text is an array; it must be a string", "was disposed of"} {
 		if assert.Greater(t, len(got.Errors), i) {
 			assert.Contains(t, got.Errors[i], want)
 		}

@@ -10,6 +10,8 @@ export { clearKept, kept } from './kept.js'
 
 const nameOf = (from, address) => from.name ?? (String(address ?? 'model').split(/[?#]/)[0].split('/').pop() || 'model')
 
+const kindOf = (v) => Array.isArray(v) ? 'an array' : v === undefined ? 'missing' : v === null ? 'null' : `of type ${typeof v}`
+
 // One file: its name and its bytes.
 async function fileOf(from, options, as) {
   options.signal?.throwIfAborted()
@@ -128,7 +130,10 @@ export class LanguageModel {
   }
 
   /** The tokens of a text. */
-  encode(text) { return this.engine.call('llmTokens', [this, text], { as: 'encode' }) }
+  async encode(text) {
+    if (typeof text !== 'string') throw new TypeError(`encode: the text is ${kindOf(text)}; it must be a string`)
+    return this.engine.call('llmTokens', [this, text], { as: 'encode' })
+  }
 
   /** The text of tokens. */
   decode(tokens) { return this.engine.call('llmTokens', [this, [...tokens]], { as: 'decode' }) }
@@ -143,6 +148,8 @@ export class LanguageModel {
     if (this.gone) throw new Error(`generate: the language model ${this.gone}`)
     if (this.#busy) throw new Error('generate: the model makes another text; wait for its end, or stop it by its signal')
     const talk = typeof prompt !== 'string'
+    if (talk && !Array.isArray(prompt)) throw new TypeError(`generate: the prompt is ${kindOf(prompt)}; it must be a text or an array of messages`)
+    if (how.tokens === 0) return // which the engine takes for no limit
     if (typeof how.stop === 'string') how.stop = [how.stop]
     if (how.schema !== undefined) how.schema = JSON.stringify(how.schema)
     this.#busy = true
