@@ -543,3 +543,14 @@ func TestInspectingHere(t *testing.T) {
 		assert.NotContains(t, s, "none")
 	}
 }
+
+// Where there are no pictures, that is told.
+func TestPicturesInNode(t *testing.T) {
+	var got []string
+	inNode(t, `
+		const w = await weft.open({ device: 'wasm' })
+		return [await told(() => w.ones([2, 2]).toImageData()), await told(() => w.fromImage(new Blob([]))) ]`, &got)
+	for i, name := range []string{"toImageData", "fromImage"} {
+		assert.Equal(t, "Error: "+name+": there is no ImageData here; pages and their workers have it", got[i])
+	}
+}

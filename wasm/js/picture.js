@@ -2,6 +2,11 @@
 
 import { Elements } from './wire.js'
 
+// Node has tensors and no pictures.
+function pictured(as) {
+  if (!globalThis.ImageData) throw new Error(`${as}: there is no ImageData here; pages and their workers have it`)
+}
+
 const grey = [0.299, 0.587, 0.114] // how bright the colours are (ITU-R BT.601)
 
 /**
@@ -9,6 +14,7 @@ const grey = [0.299, 0.587, 0.114] // how bright the colours are (ITU-R BT.601)
  * go to the engine without passing through the page: of all but ImageData.
  */
 export async function fromImage(w, source, { channels = 3, dtype = 'f32' } = {}) {
+  pictured('fromImage')
   let pixels
   let [height, width] = [source.height, source.width]
   if (source instanceof ImageData) {
@@ -31,6 +37,7 @@ export async function fromImage(w, source, { channels = 3, dtype = 'f32' } = {})
 
 /** The picture that a tensor [channels, height, width] or [height, width] is: numbers from 0 to 1, or bytes. */
 export async function toImageData(t) {
+  pictured('toImageData')
   const { shape, dtype } = await t.told('toImageData')
   if (shape.length === 2) {
     t = t.unsqueeze(0)
