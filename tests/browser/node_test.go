@@ -554,3 +554,21 @@ func TestPicturesInNode(t *testing.T) {
 		assert.Equal(t, "Error: "+name+": there is no ImageData here; pages and their workers have it", got[i])
 	}
 }
+
+// A cut into at most n parts gives as many as there are.
+func TestChunksOfAnAxis(t *testing.T) {
+	var got struct{ Sizes, Known [][]int }
+	inNode(t, `
+		const w = await weft.open({ device: 'wasm' }), sizes = [], known = []
+		for (const [n, parts] of [[4, 3], [4, 4], [3, 5], [7, 4], [0, 2], [6, 4]]) {
+			const list = w.zeros([2, n]).chunk(1, parts)
+			known.push(list.map((t) => t.shape[1]))
+			sizes.push((await Promise.all(list.map((t) => t.list()))).map((l) => l[0].length))
+		}
+		const [u] = w.tensor([1, 2, 3, 4, 4]).unique() // of a size that is not known
+		known.push((await Promise.all(u.chunk(0, 2).map((t) => t.list()))).map((l) => l.length))
+		return { sizes, known }`, &got)
+	want := [][]int{{2, 2}, {1, 1, 1, 1}, {1, 1, 1}, {2, 2, 2, 1}, {0, 0}, {2, 2, 2}}
+	assert.Equal(t, want, got.Sizes)
+	assert.Equal(t, append(want, []int{2, 2}), got.Known)
+}

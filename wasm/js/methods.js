@@ -41,11 +41,15 @@ for (const line of (table + layers).split('\n').filter(Boolean)) {
 
 /** How many tensors the methods give that give n: a function of their arguments. */
 export const several = {
-  split: (axis, sizes) => sizes.length, splitAt: (axis, indices) => indices.length + 1, chunk: (axis, n) => n, splitEvenly: (axis, n) => n,
+  split: (axis, sizes) => sizes.length, splitAt: (axis, indices) => indices.length + 1, splitEvenly: (axis, n) => n,
   grad: (ws) => ws.length, broadcast: (tensors) => tensors.length, meshgrid: (tensors) => tensors.length,
   meshgridXY: (tensors) => tensors.length,
   unravelIndex(shape) { return shape.length },
   unbind(axis = 0) { return this.shape.at(axis.axis ?? axis) ?? 1 },
+  chunk(axis, n) {
+    const size = Array.isArray(this.form.shape) && this.form.shape.at(axis)
+    return size ? Math.ceil(size / Math.ceil(size / n)) : n
+  },
   splitEvery(axis, n) { return Math.max(1, Math.ceil((this.shape.at(axis) ?? 0) / n)) },
   recurrent: (x, weights, options) => (options?.kind ?? 'lstm') === 'lstm' ? 3 : 2,
 }
