@@ -97,7 +97,7 @@ func (t *table) doc(class, name string, r row, s *goSource) string {
 func (t *table) defaults(params []param) string {
 	var out []string
 	for _, p := range params {
-		if p.otherwise != "" && p.kind != "flag" && !(p.kind == "dtype") {
+		if p.otherwise != "" && p.otherwise != "false" && p.kind != "dtype" { // a flag is false unless it is said
 			out = append(out, p.name+" "+p.otherwise)
 		}
 	}

@@ -758,9 +758,9 @@ export class Tensor {
   scatter(axis: number, index: Tensor, source: Operand): Tensor
   /** scatterAdd adds the elements of src to those of t at the places that index names on the axis. */
   scatterAdd(axis: number, index: Tensor, source: Operand): Tensor
-  /** scatterReduce merges the elements of src into t at the places that index names on the axis. Without includeSelf the elements of t there do not take part. The mean of integers is rounded down. Unless given: how sum. */
+  /** scatterReduce merges the elements of src into t at the places that index names on the axis. Without includeSelf the elements of t there do not take part. The mean of integers is rounded down. Unless given: how sum, includeSelf true. */
   scatterReduce(axis: number, index: Tensor, source: Operand, options?: { how?: 'last' | 'sum' | 'prod' | 'mean' | 'max' | 'min'; includeSelf?: boolean }): Tensor
-  /** indexReduce merges the parts of src into the parts of an axis that a list of indices names (see scatterReduce). Unless given: how sum. */
+  /** indexReduce merges the parts of src into the parts of an axis that a list of indices names (see scatterReduce). Unless given: how sum, includeSelf true. */
   indexReduce(axis: number, index: Tensor, source: Tensor, options?: { how?: 'last' | 'sum' | 'prod' | 'mean' | 'max' | 'min'; includeSelf?: boolean }): Tensor
   /** indexCopy replaces the parts of an axis that a list of indices names by those of src. */
   indexCopy(axis: number, index: Tensor, source: Tensor): Tensor
@@ -794,7 +794,7 @@ export class Tensor {
   /** argSort gives the indices (i32) that order an axis. Unless given: axis -1. */
   argSort(axis?: number, descending?: boolean): Tensor
   argSort(options: { axis?: number; descending?: boolean }): Tensor
-  /** topK gives the k largest (or smallest) values of an axis, the best first, and their indices. Unless given: axis -1. */
+  /** topK gives the k largest (or smallest) values of an axis, the best first, and their indices. Unless given: axis -1, largest true. */
   topK(k: number, axis?: number, largest?: boolean): [Tensor, Tensor]
   topK(k: number, options: { axis?: number; largest?: boolean }): [Tensor, Tensor]
   /** searchSorted gives, for each value, the place (i32) where it would be inserted into the last axis of t, which is sorted, to keep the order: before equal elements, or after them when right is set. t is a list, or has the axes of values but the last. */
@@ -998,7 +998,7 @@ export class Tensor {
   smoothL1(target: Tensor, options?: Loss & { beta?: number }): Tensor
   /** klDiv is target·(log target − t) for log-probabilities t; with logTarget the target is a logarithm too. */
   klDiv(target: Tensor, options?: Loss & { logTarget?: boolean }): Tensor
-  /** poissonNll is the negative log-likelihood of counts target for a rate eᵗ, or t where logInput is not set; full adds Stirling's approximation of the constant term. Unless given: eps 1e-8. */
+  /** poissonNll is the negative log-likelihood of counts target for a rate eᵗ, or t where logInput is not set; full adds Stirling's approximation of the constant term. Unless given: logInput true, eps 1e-8. */
   poissonNll(target: Tensor, options?: Loss & { logInput?: boolean; full?: boolean; eps?: number }): Tensor
   /** gaussianNll is the negative log-likelihood of target under normal distributions of mean t and the given variance, which counts as at least eps; full adds the constant term. variance has t's shape, or the last axis of size 1, or is without it. Unless given: eps 1e-6. */
   gaussianNll(target: Tensor, variance: Tensor, options?: Loss & { full?: boolean; eps?: number }): Tensor
@@ -1417,21 +1417,21 @@ export class Weft {
   randPerm(n: number): Tensor
   /** randomBits is random words of 32 bits, u32. */
   randomBits(shape: readonly number[]): Tensor
-  /** bartlettWindow is the triangle from 0 to 1 to 0 over n samples. */
+  /** bartlettWindow is the triangle from 0 to 1 to 0 over n samples. Unless given: periodic true. */
   bartlettWindow(n: number, options?: Made & { periodic?: boolean }): Tensor
-  /** blackmanWindow is 0.42 − 0.5·cos + 0.08·cos of the double angle over n samples. */
+  /** blackmanWindow is 0.42 − 0.5·cos + 0.08·cos of the double angle over n samples. Unless given: periodic true. */
   blackmanWindow(n: number, options?: Made & { periodic?: boolean }): Tensor
-  /** hannWindow is 1/2 − 1/2·cos over n samples. Here and below a periodic window leaves out the last sample of a symmetric one of n+1. */
+  /** hannWindow is 1/2 − 1/2·cos over n samples. Here and below a periodic window leaves out the last sample of a symmetric one of n+1. Unless given: periodic true. */
   hannWindow(n: number, options?: Made & { periodic?: boolean }): Tensor
-  /** hammingWindow is alpha − beta·cos over n samples; commonly 0.54 and 0.46. Unless given: alpha 0.54, beta 0.46. */
+  /** hammingWindow is alpha − beta·cos over n samples; commonly 0.54 and 0.46. Unless given: periodic true, alpha 0.54, beta 0.46. */
   hammingWindow(n: number, options?: Made & { periodic?: boolean; alpha?: number; beta?: number }): Tensor
-  /** kaiserWindow is i0(beta·√(1 − x²))/i0(beta) for x from −1 to 1 over n samples. Unless given: beta 12. */
+  /** kaiserWindow is i0(beta·√(1 − x²))/i0(beta) for x from −1 to 1 over n samples. Unless given: periodic true, beta 12. */
   kaiserWindow(n: number, options?: Made & { periodic?: boolean; beta?: number }): Tensor
   /** fftFreq are the frequencies of the n terms of an fft of samples d apart: 0, 1, …, −2, −1 over n·d. Unless given: d 1. */
   fftFreq(n: number, options?: Made & { d?: number }): Tensor
   /** rfftFreq are the frequencies of the n/2+1 terms of an rfft. Unless given: d 1. */
   rfftFreq(n: number, options?: Made & { d?: number }): Tensor
-  /** triangleIndices are the rows and columns (i32, [2, count]) of the lower or upper triangle of a matrix, up to or from the given diagonal. Unless given: diagonal 0. */
+  /** triangleIndices are the rows and columns (i32, [2, count]) of the lower or upper triangle of a matrix, up to or from the given diagonal. Unless given: diagonal 0, lower true. */
   triangleIndices(rows: number, columns: number, options?: { diagonal?: number; lower?: boolean }): Tensor
   /** affineGrid makes the grid that gridSample needs to apply the maps theta, [n, 2, 3] or [n, 3, 4], to arrays of the given sizes [n, c, …]. */
   affineGrid(theta: Tensor, sizes: readonly number[], options?: { alignCorners?: boolean }): Tensor

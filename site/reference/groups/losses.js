@@ -69,7 +69,7 @@ export const methods = [
   },
   {
     name: "poissonNll", form: "x.poissonNll(target: Tensor, options?: Loss & { logInput?: boolean; full?: boolean; eps?: number })", gives: "Tensor",
-    says: "poissonNll is the negative log-likelihood of counts target for a rate eᵗ, or t where logInput is not set; full adds Stirling's approximation of the constant term. Unless given: eps 1e-8.",
+    says: "poissonNll is the negative log-likelihood of counts target for a rate eᵗ, or t where logInput is not set; full adds Stirling's approximation of the constant term. Unless given: logInput true, eps 1e-8.",
     uses: ["x", "y"],
     run: ({ w, x, y }) => x.poissonNll(y, {full: true}),
   },

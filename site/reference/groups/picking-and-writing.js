@@ -69,13 +69,13 @@ export const methods = [
   },
   {
     name: "scatterReduce", form: "x.scatterReduce(axis: number, index: Tensor, source: Operand, options?: { how?: 'last' | 'sum' | 'prod' | 'mean' | 'max' | 'min'; includeSelf?: boolean })", gives: "Tensor",
-    says: "scatterReduce merges the elements of src into t at the places that index names on the axis. Without includeSelf the elements of t there do not take part. The mean of integers is rounded down. Unless given: how sum.",
+    says: "scatterReduce merges the elements of src into t at the places that index names on the axis. Without includeSelf the elements of t there do not take part. The mean of integers is rounded down. Unless given: how sum, includeSelf true.",
     uses: ["x", "ids", "y"],
     run: ({ w, x, ids, y }) => x.scatterReduce(0, ids, y, {how: 'max'}),
   },
   {
     name: "indexReduce", form: "x.indexReduce(axis: number, index: Tensor, source: Tensor, options?: { how?: 'last' | 'sum' | 'prod' | 'mean' | 'max' | 'min'; includeSelf?: boolean })", gives: "Tensor",
-    says: "indexReduce merges the parts of src into the parts of an axis that a list of indices names (see scatterReduce). Unless given: how sum.",
+    says: "indexReduce merges the parts of src into the parts of an axis that a list of indices names (see scatterReduce). Unless given: how sum, includeSelf true.",
     uses: ["x", "one", "y"],
     run: ({ w, x, one, y }) => x.indexReduce(0, one, y.at([0, 2]), {how: 'mean'}),
   },
@@ -163,7 +163,7 @@ export const methods = [
   },
   {
     name: "topK", form: "x.topK(k: number, axis?: number, largest?: boolean)", gives: "[Tensor, Tensor]",
-    says: "topK gives the k largest (or smallest) values of an axis, the best first, and their indices. Unless given: axis -1.",
+    says: "topK gives the k largest (or smallest) values of an axis, the best first, and their indices. Unless given: axis -1, largest true.",
     uses: ["x"],
     run: ({ w, x }) => x.topK(2),
   },
