@@ -321,11 +321,7 @@ var moving = []method{
 		if a.end(); n < 1 || n > 65536 {
 			refuse("%d parts", n)
 		}
-		parts := x.Chunk(axis, n)
-		if len(parts) < n {
-			refuse("only %d parts", len(parts))
-		}
-		return parts
+		return x.Chunk(axis, n)
 	}},
 }
 
