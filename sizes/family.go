@@ -16,6 +16,8 @@ type Family struct {
 	last   []Case         // of other sizes each, the newest last
 	sizes  int            // how many cases of other sizes it has met
 	runs   map[string]int // how often, by sizes
+	all    int            // of runs
+	own    map[string]bool
 }
 
 // Instance is a case of a graph.
@@ -29,6 +31,7 @@ const (
 	ownPlans   = 2  // cases that have plans of their own,
 	ownSmall   = 16 // those of graphs that are a few kernels
 	fewKernels = 4
+	ownShare   = 8   // such a part of all runs has a size that is compiled for itself, later
 	mostGraphs = 8   // graphs that are kept,
 	mostSizes  = 512 // and counts
 	spareRoom  = 4   // how many times as many elements as there are an axis has room for at most
@@ -38,7 +41,7 @@ const (
 // others.
 func (f *Family) Instance(key string, c Case) *Instance {
 	if f.runs == nil || len(f.runs) >= mostSizes {
-		f.runs = map[string]int{}
+		f.runs, f.all = map[string]int{}, 0
 	}
 	if f.runs[key] == 0 {
 		f.sizes++
@@ -98,10 +101,18 @@ func (f *Family) keep(g *Graph) {
 	slices.SortStableFunc(f.graphs, func(a, b *Graph) int { return cmp.Compare(a.Vars[0].Hi, b.Vars[0].Hi) })
 }
 
-// Again counts a use of these sizes, and says that there were so many that they are to have a plan of their own: more than there are other sizes.
+// Again counts a use of these sizes, and says that there were so many that they are to have a plan of their own: more than there are other sizes, and a good
+// part of all. Where many sizes come in turns none is worth compiling for.
 func (f *Family) Again(key string) bool {
 	f.runs[key]++
-	return f.runs[key] > f.sizes
+	f.all++
+	if f.runs[key] > f.sizes && ownShare*f.runs[key] > f.all {
+		if f.own == nil {
+			f.own = map[string]bool{}
+		}
+		f.own[key] = true
+	}
+	return f.own[key]
 }
 
 // instance is a case of a graph that has not far too much room for it; nil: it is none.

@@ -295,6 +295,24 @@ func TestFamilyGivesSizesThatComeAgainTheirOwn(t *testing.T) {
 	assert.False(t, f.Again(key(5)))
 }
 
+// Sizes that come in turns share a plan, however often: compiling for each would take longer than all that it saves.
+func TestSizesInTurnsShare(t *testing.T) {
+	double := alone(func(x *uop.UOp) *uop.UOp { return x.Add(x) })
+	f := &Family{Early: true}
+	for round := range 100 {
+		for n := range 20 {
+			if x := f.Instance(key(n+20), made(double, uop.Shape{n + 20})); round > 0 {
+				require.NotNil(t, x, "round %d, size %d", round, n+20)
+			}
+		}
+	}
+	for range 400 {
+		f.Instance(key(25), made(double, uop.Shape{25}))
+	}
+	require.Nil(t, f.Instance(key(25), made(double, uop.Shape{25})), "most runs are of this size")
+	require.NotNil(t, f.Instance(key(26), made(double, uop.Shape{26})))
+}
+
 // A first case that is another one does not keep later ones from having a graph.
 func TestFamilyOfLaterCases(t *testing.T) {
 	f := &Family{Early: true}
