@@ -49,6 +49,22 @@ func (p pooling) padded(x t, v any) t {
 	return x.PadWith(v, lo, hi)
 }
 
+// separable is of how many elements windows are whose maximum is taken along one axis after the other: that reads as many as their sides have together.
+const separable = 16
+
+// greatest is the maximum of each window over x, which is padded.
+func (p pooling) greatest(x t) t {
+	if count(p.size) < separable {
+		return x.MaxPool(p.pool())
+	}
+	for i := len(p.size) - 1; i >= 0; i-- {
+		along := pooling{window: window{size: slices.Repeat([]int{1}, len(p.size)), stride: slices.Repeat([]int{1}, len(p.size)), dilation: slices.Repeat([]int{1}, len(p.size))}}
+		along.size[i], along.stride[i], along.dilation[i] = p.size[i], p.stride[i], p.dilation[i]
+		x = x.MaxPool(along.pool())
+	}
+	return x
+}
+
 func (p pooling) pool() tensor.Pool {
 	return tensor.Pool{Size: p.size, Stride: p.stride, Dilation: p.dilation, Axes: len(p.size)}
 }
@@ -64,7 +80,7 @@ func maxPool(c *call) []*Value {
 	}
 	y := p.padded(x, lowest)
 	if len(c.node.out) < 2 || c.node.out[1] == "" {
-		return c.one(y.MaxPool(p.pool()), e)
+		return c.one(p.greatest(y), e)
 	}
 	v, at := y.MaxPoolIndex(p.pool())
 	return []*Value{c.out(v, e), c.out(c.places(at.To(dtype.I64), y.Shape()[2:], x.Shape(), p.lo), Int64)}

@@ -74,3 +74,27 @@ func TestBytesAreMoved(t *testing.T) {
 		}
 	}
 }
+
+// The greatest of large windows is that of their rows' and then of these along columns, with strides, dilations and paddings, in two dimensions or three.
+func TestLargePools(t *testing.T) {
+	for _, c := range []struct{ shape, size, stride, dilation, pads []int64 }{
+		{[]int64{1, 2, 9, 11}, []int64{5, 5}, []int64{1, 1}, []int64{1, 1}, []int64{2, 2, 2, 2}},
+		{[]int64{2, 1, 14, 13}, []int64{3, 7}, []int64{2, 3}, []int64{1, 1}, []int64{1, 3, 0, 2}},
+		{[]int64{1, 1, 15, 15}, []int64{4, 4}, []int64{1, 2}, []int64{2, 3}, []int64{0, 1, 3, 0}},
+		{[]int64{1, 1, 6, 7, 8}, []int64{3, 3, 3}, []int64{1, 2, 1}, []int64{1, 1, 2}, []int64{1, 1, 2, 1, 0, 2}},
+	} {
+		node := nodeMsg("MaxPool", list("x"), list("y"), intsAttr("kernel_shape", c.size...), intsAttr("strides", c.stride...), intsAttr("dilations", c.dilation...), intsAttr("pads", c.pads...))
+		both := nodeMsg("MaxPool", list("x"), list("y", "at"), intsAttr("kernel_shape", c.size...), intsAttr("strides", c.stride...), intsAttr("dilations", c.dilation...), intsAttr("pads", c.pads...))
+		dims := ints(c.shape)
+		x := tensor.Linspace(0, 40, count(dims)).Sin().Reshape(dims...)
+		var got [2][]float32
+		for i, n := range []message{node, both} { // that with places looks at all of a window at once
+			outs := msgs(portMsg("y", Float32))
+			if i == 1 {
+				outs = append(outs, portMsg("at", Int64))
+			}
+			got[i] = run(t, read(t, modelMsg(graphMsg(msgs(n), nil, msgs(portMsg("x", Float32, c.shape...)), outs))), map[string]*tensor.Tensor{"x": on(x)})
+		}
+		require.Equal(t, got[1], got[0], c)
+	}
+}
