@@ -70,14 +70,27 @@ func (e *Engine) known(c *canonical, text string) *compiled {
 			e.stats.Kernels++
 		}
 	}
-	own := &canonical{graph: c.graph} // without the arrays
-	return &compiled{plan: p, later: func() *schedule.Result {
-		r, err := e.scheduled(own, e.opts.StoreAll)
+	return &compiled{plan: p, later: e.scheduledLater(c.graph, e.opts.StoreAll)}
+}
+
+// scheduledLater schedules a graph when somebody asks for it.
+func (e *Engine) scheduledLater(g *schedule.Graph, storeAll bool) func() *schedule.Result {
+	own := &canonical{graph: g} // without the arrays
+	return func() *schedule.Result {
+		r, err := e.scheduled(own, storeAll)
 		if err != nil {
 			return &schedule.Result{}
 		}
 		return r
-	}}
+	}
+}
+
+// letGo gives up the schedule that a plan was made from: who wants to see it has it made again. Nodes of all its kernels hang on it, megabytes
+// where the plan has kilobytes.
+func (e *Engine) letGo(p *compiled, c *canonical) {
+	if p.schedule != nil {
+		p.schedule, p.later = nil, e.scheduledLater(c.graph.Apart(), p.storeAll)
+	}
 }
 
 // planned gives the plan of a graph: from the store and loaded, or made now, so that its kernels are with the compiler.

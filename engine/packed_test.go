@@ -2,7 +2,9 @@ package engine_test
 
 import (
 	"context"
+	"runtime"
 	"testing"
+	"weak"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -46,4 +48,31 @@ func TestScheduledOnce(t *testing.T) {
 			assert.InDelta(t, want, got[0], 0)
 		}
 	}
+}
+
+// A plan does not keep the schedule that it was made from, on which the nodes of all its kernels hang; whoever looks at it sees the same.
+func TestPlansLetGoOfSchedules(t *testing.T) {
+	ctx := context.Background()
+	var made []weak.Pointer[schedule.Result]
+	var texts []string
+	e := open(t, engine.Options{Schedule: func(g *schedule.Graph, c schedule.Config) (*schedule.Result, error) {
+		r := schedule.New(g, c)
+		made, texts = append(made, weak.Make(r)), append(texts, r.String())
+		return r, nil
+	}})
+	x := floats(t, e, []float32{1, 2, 3, 4}, 4)
+	c, err := e.Capture(ctx, []*uop.UOp{x}, func() ([]*uop.UOp, error) {
+		return []*uop.UOp{x.Mul(x).Reduce(uop.Sum, 0).Reshape(1), x.Add(x)}, nil
+	})
+	require.NoError(t, err)
+	out, err := c.Run(ctx, x)
+	require.NoError(t, err)
+	assert.Equal(t, []float32{30}, read(t, e, out[0]))
+	runtime.GC()
+	require.Len(t, made, 1)
+	assert.Nil(t, made[0].Value())
+	assert.Equal(t, texts[0], c.View().Schedule.String())
+	require.Len(t, made, 2, "it was made again")
+	assert.Equal(t, texts[0], c.View().Schedule.String())
+	require.Len(t, made, 2)
 }

@@ -26,7 +26,8 @@ type compiled struct {
 	loaded   runtime.Loaded
 	on       runtime.Device          // where it is loaded
 	schedule *schedule.Result        // see result
-	later    func() *schedule.Result // makes it, where the plan was kept
+	later    func() *schedule.Result // makes it, where there is none
+	storeAll bool                    // how it was made
 	pinned   int                     // how many Captured hold it: it is not freed
 	used     int                     // counts compilations and finds of the engine: when it was last
 	reads    []numbers               // see reads; made when it is needed
@@ -236,6 +237,7 @@ func (e *Engine) begun(ctx context.Context, c *canonical) (*compiled, error) {
 	e.stats.Compiled++
 	f.compiled++
 	e.debugPlan(p)
+	e.letGo(p, c)
 	return p, nil
 }
 
@@ -255,7 +257,7 @@ func (e *Engine) buildOnce(ctx context.Context, c *canonical, searching, storeAl
 	if err != nil {
 		return nil, err
 	}
-	p = &compiled{schedule: r, plan: &plan.Plan{Version: plan.Version, Target: e.machine.Target.Name, Vars: planVars(c.graph.Vars)}}
+	p = &compiled{schedule: r, storeAll: storeAll, plan: &plan.Plan{Version: plan.Version, Target: e.machine.Target.Name, Vars: planVars(c.graph.Vars)}}
 	if err := e.layout(p.plan, r, c); err != nil {
 		return nil, err
 	}

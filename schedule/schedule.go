@@ -23,6 +23,7 @@ package schedule
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/weft-ml/weft/codegen"
@@ -41,6 +42,21 @@ type Graph struct {
 	// Uniform is how many of the last inputs hold numbers that the whole graph shares, as constants are: an index made of
 	// them follows from ranges alone.
 	Uniform int
+}
+
+// Apart is a copy whose nodes lie in a table of their own: it can be kept without what a schedule made in that of g.
+func (g *Graph) Apart() *Graph {
+	t := uop.NewArena()
+	nodes := slices.Clone(g.Vars)
+	for _, r := range g.Roots {
+		nodes = append(nodes, r.Value)
+	}
+	nodes = uop.Substitute(t, nil, nodes...)
+	out := &Graph{Table: t, Inputs: g.Inputs, Roots: slices.Clone(g.Roots), Vars: nodes[:len(g.Vars)], Uniform: g.Uniform}
+	for i := range out.Roots {
+		out.Roots[i].Value = nodes[len(g.Vars)+i]
+	}
+	return out
 }
 
 // Input is a buffer that exists: Param slot i of the graph.
