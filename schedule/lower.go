@@ -277,14 +277,14 @@ func (l *lowering) load(buf int, u *uop.UOp, dims []int, idx []*uop.UOp, gate *u
 }
 
 // joined sees neighbouring axes as one where that makes the index simpler: (x / 2, x % 2) of an array with 2 as its
-// last size is just x.
+// last size is just x, and (x / 28, x / 4 % 7) with 7 is x / 4.
 func joined(t *uop.Table, dims []int, idx []*uop.UOp) ([]int, []*uop.UOp) {
 	for i := len(dims) - 2; i >= 0; i-- {
 		if !divides(idx[i]) || !divides(idx[i+1]) {
 			continue
 		}
 		e := symbolic.Simplify(t, idx[i].Mul(t.Index(dims[i+1])).Add(idx[i+1]))
-		if divides(e) {
+		if divisions(e) > 0 && divisions(e) >= divisions(idx[i], idx[i+1]) {
 			continue
 		}
 		dims, idx = slices.Clone(dims), slices.Clone(idx)
@@ -295,13 +295,16 @@ func joined(t *uop.Table, dims []int, idx []*uop.UOp) ([]int, []*uop.UOp) {
 	return dims, idx
 }
 
-func divides(e *uop.UOp) bool {
-	for _, u := range uop.Topo(e) {
+func divides(e *uop.UOp) bool { return divisions(e) > 0 }
+
+// divisions is how many quotients and remainders there are.
+func divisions(e ...*uop.UOp) (n int) {
+	for _, u := range uop.Topo(e...) {
 		if u.Op() == uop.IDiv || u.Op() == uop.Mod {
-			return true
+			n++
 		}
 	}
-	return false
+	return n
 }
 
 func (l *lowering) compute(u *uop.UOp, idx []*uop.UOp, gate *uop.UOp) *uop.UOp {
