@@ -117,6 +117,26 @@ func TestWordsArePacked(t *testing.T) {
 	}
 }
 
+// A sum that threads share in parts is one again where words lie in the order of lanes; rows may be walked from the last one.
+func TestWordsOfPartsArePacked(t *testing.T) {
+	vnni := lang.Target(lang.Machine{VectorBytes: 64, Dot4: true})
+	for _, back := range []bool{false, true} {
+		k := newKit()
+		o, x, w := k.param(dtype.I32, true, 16, 128), k.param(dtype.U8, false, 1024), k.param(dtype.I8, false, 1024, 128)
+		r := k.rngs(16, 128, 64)
+		at := r[0].Mul(r[0].Int(64)).Add(r[2])
+		row, flips := at, []int(nil)
+		if back {
+			row, flips = at.Int(1023).Sub(at), []int{0}
+		}
+		k.out(o, r[:2], k.sum(k.load(x, at).Cast(dtype.I32).Mul(k.load(w, row, r[1]).Cast(dtype.I32)), r[2]))
+		got := model.Packings(k.s, vnni, func(p int) bool { return p == 2 })
+		require.Len(t, got, 1)
+		p := got[0]
+		assert.Equal(t, model.Packing{Param: 2, Dims: []int{1024, 128}, Flips: flips, Lanes: 1, Block: p.Block, Order: []int{1, 0}, Word: 4, Gain: p.Gain, Once: true}, *p)
+	}
+}
+
 // What lanes share of a convolution is copied into boxes, where its pages lie together. So beside weights in the order in which lanes walk them, lanes along
 // channels are as cheap for channels that lie pages apart as for others, and their whole blocks are better than columns that end anywhere.
 func TestBoxesHavePagesTogether(t *testing.T) {

@@ -116,7 +116,7 @@ func (q *codes) same(p *codes) bool {
 // again are the bytes for which input 0 of a QuantizeLinear stands, if it would only find them again.
 func (c *call) again(e Elem) *Value {
 	q := c.in[0].quant
-	if q == nil || q.codes == nil || q.codes.elem != e {
+	if q == nil || q.codes == nil || q.codes.elem != e || c.attrInt("precision", 0) != 0 {
 		return nil
 	}
 	scale, zero, ok := c.step(e)

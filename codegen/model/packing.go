@@ -145,6 +145,9 @@ func (p *arranger) wordPacking(l *access) *Packing {
 	}
 	terms := p.layoutOf(l)
 	q.Steps = slices.IndexFunc(terms, func(t affine.Term) bool { return t.Node == words })
+	if q.Steps < 0 {
+		return nil
+	}
 	q.Word, q.Once = dots.N, p.reuse(p.t.r, l) == 1
 	other := p.t.r.loads[slices.IndexFunc(p.t.r.loads, func(l *access) bool { return l.u == dots.Factors[1-i].Load() })]
 	if p.partOf(words, terms, q.Steps, other) {
@@ -164,11 +167,12 @@ func (p *arranger) partOf(words *uop.UOp, terms []affine.Term, at int, other *ac
 	return ok && known && step != 0 && part == step*codegen.Extent(words)
 }
 
-// join makes one axis of two that follow each other.
+// join makes one axis of two that follow each other, and are walked from their ends or not alike.
 func (p *Packing) join(i int) {
 	p.Dims[i+1] *= p.Dims[i]
 	p.Dims = slices.Delete(p.Dims, i, i+1)
-	p.Order = slices.DeleteFunc(p.Order, func(a int) bool { return a == i })
+	gone := func(a int) bool { return a == i }
+	p.Order, p.Flips = slices.DeleteFunc(p.Order, gone), slices.DeleteFunc(p.Flips, gone)
 	for _, list := range [][]int{p.Order, p.Flips} {
 		for k, a := range list {
 			if a > i {
