@@ -12,7 +12,8 @@ import (
 )
 
 // BenchmarkQuantized runs models as quantisers write them, with bytes between all operators: a product of 128×256 and 256×1024 with GELU by the error
-// function, and a depthwise convolution 3×3 of 96×64×64 with ReLU.
+// function, a depthwise convolution 3×3 of 96×64×64 with ReLU, products of one row and of eight with 1024×4096, and a convolution 3×3 of 512×7×7 to 512
+// channels.
 func BenchmarkQuantized(b *testing.B) {
 	r := rand.New(rand.NewPCG(7, 8))
 	scalar := func(name string, f float32) message { return tensorMsg(name, Float32, floatsValue(nil, f).raw) }
@@ -28,6 +29,9 @@ func BenchmarkQuantized(b *testing.B) {
 		"Depthwise": {[]int64{1, 96, 64, 64}, []int64{96, 1, 3, 3}, func(q func(op string, in ...string) string) string {
 			return q("Relu", q("Conv", "xf", "wf"))
 		}},
+		"Row":         {[]int64{1, 1024}, []int64{1024, 4096}, func(q func(op string, in ...string) string) string { return q("MatMul", "xf", "wf") }},
+		"Rows":        {[]int64{8, 1024}, []int64{1024, 4096}, func(q func(op string, in ...string) string) string { return q("MatMul", "xf", "wf") }},
+		"Convolution": {[]int64{1, 512, 7, 7}, []int64{512, 512, 3, 3}, func(q func(op string, in ...string) string) string { return q("Conv", "xf", "wf") }},
 	} {
 		b.Run(name, func(b *testing.B) {
 			size := func(dims []int64) (n int) {
@@ -44,7 +48,7 @@ func BenchmarkQuantized(b *testing.B) {
 				out := fmt.Sprint("v", n)
 				var attrs []message
 				if op == "Conv" {
-					attrs = msgs(intAttr("group", c.w[0]), intsAttr("pads", 1, 1, 1, 1))
+					attrs = msgs(intAttr("group", c.x[1]/c.w[1]), intsAttr("pads", 1, 1, 1, 1))
 				}
 				nodes = append(nodes, nodeMsg(op, in, list(out+"f"), attrs...), nodeMsg("QuantizeLinear", list(out+"f", "sx", "zx"), list(out+"q")),
 					nodeMsg("DequantizeLinear", list(out+"q", "sx", "zx"), list(out)))

@@ -31,7 +31,7 @@ const (
 	ownPlans   = 2  // cases that have plans of their own,
 	ownSmall   = 16 // those of graphs that are a few kernels
 	fewKernels = 4
-	ownShare   = 8   // such a part of all runs has a size that is compiled for itself, later
+	ownShare   = 8   // a size that is one in so many runs, or more, has a plan of its own later,
 	mostGraphs = 8   // graphs that are kept,
 	mostSizes  = 512 // and counts
 	spareRoom  = 4   // how many times as many elements as there are an axis has room for at most

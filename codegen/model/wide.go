@@ -61,7 +61,7 @@ func (p *arranger) oftenWide(l *access, reuse int) bool {
 // widenCost is what it costs to widen an operand that all lanes share once for each block of lanes.
 func (c *tiler) widenCost(t *tiling, l *access) float64 {
 	times := float64(c.count(l.free)) * float64(codegen.CeilDiv(codegen.Extent(t.v), t.lanes*t.u))
-	if c.widening(l) > 0 && c.panelsFit(t, l) { // blocks of lanes lie inside, and use again what was widened
+	if c.panelsFit(t, l) { // blocks of lanes lie inside, and use again what was widened
 		times = float64(c.count(l.free))
 	}
 	if slices.ContainsFunc(t.r.ranges, func(x *uop.UOp) bool { return c.dense(l, x) }) {
@@ -81,17 +81,17 @@ func (c *tiler) panelsFit(t *tiling, l *access) bool {
 	return bytes <= c.Target.L2/2
 }
 
-// widening is how many operations it takes to widen a number, beyond what a machine with an instruction for it needs: F16 is taken apart and put
-// together again.
+// widening is how many operations it takes to widen a number, beyond what a machine with an instruction for it needs: narrow floats are taken apart and
+// put together again, but for BF16, which is the upper half of F32.
 func (c *view) widening(l *access) float64 {
-	if l.wide == nil || l.u.DType() != dtype.F16 || c.Target.Has(uop.Cast, dtype.F16) {
+	if d := l.u.DType(); l.wide == nil || !d.IsNarrow() || d == dtype.BF16 || c.Target.Has(uop.Cast, d) {
 		return 0
 	}
-	return halfOps
+	return narrowOps
 }
 
-// halfOps are those of F16 (codegen/legal/narrow.go).
-const halfOps = 10
+// narrowOps are about those of codegen/legal/narrow.go.
+const narrowOps = 10
 
 // readInWords says that the words of an operand that all lanes share are read as they lie: those of so many rows that the first cache holds them all.
 func (p *arranger) readInWords(l *access) bool {
