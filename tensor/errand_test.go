@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-ml/weft/dtype"
-	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/runtime"
 	"github.com/weft-ml/weft/tensor"
 	"github.com/weft-ml/weft/uop"
@@ -19,14 +18,8 @@ import (
 // A run that only makes fresh results is handed to the device with all that it needs, and what the device made is the engine's afterwards.
 func TestErrand(t *testing.T) {
 	ctx := context.Background()
-	e, err := engine.Use("INTERP")
-	require.NoError(t, err)
-	on := func(values ...float32) *tensor.Tensor {
-		x := tensor.Of(values, len(values)).On("INTERP")
-		require.NoError(t, x.Realize(ctx))
-		return x
-	}
-	x, y, weights := on(1, 2), on(3, 4), on(10, 20)
+	e := alone(t, "INTERP")
+	x, y, weights := array(t, e, 1, 2), array(t, e, 3, 4), array(t, e, 10, 20)
 	c, err := tensor.Capture(ctx, func(in ...*tensor.Tensor) []*tensor.Tensor {
 		return []*tensor.Tensor{in[1].Mul(weights), in[0].Add(in[1]).Sum()}
 	}, x, y)

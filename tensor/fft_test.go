@@ -18,16 +18,12 @@ import (
 
 // line is a complex array of n numbers on an engine of its own.
 func line(t testing.TB, device string, n int) (*tensor.Tensor, *engine.Engine) {
-	e, err := engine.Open(device, engine.Options{})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, e.Close()) })
-	var raw []byte
-	for i := range 2 * n {
-		raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(float32(i*37%101)/50-1))
+	values := make([]float32, 2*n)
+	for i := range values {
+		values[i] = float32(i*37%101)/50 - 1
 	}
-	u, err := e.FromBytes(dtype.F32, []int{n, 2}, raw)
-	require.NoError(t, err)
-	return tensor.FromNode(u, e), e
+	e := alone(t, device)
+	return array(t, e, values...).Reshape(n, 2), e
 }
 
 // The graph of a transform of prime length lists as many numbers as the array has, not their square.

@@ -2,6 +2,7 @@ package tensor_test
 
 import (
 	"context"
+	"encoding/binary"
 	"math"
 	"os"
 	"testing"
@@ -31,6 +32,25 @@ func values(t testing.TB, x *tensor.Tensor) []float64 {
 	v, err := tensor.Data[float64](ctx, x.To(dtype.F64))
 	require.NoError(t, err)
 	return v
+}
+
+// alone is a device that no other test uses: what the collector frees of theirs does not change its memory.
+func alone(t testing.TB, device string) *engine.Engine {
+	e, err := engine.Open(device, engine.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, e.Close()) })
+	return e
+}
+
+// array lies on e.
+func array(t testing.TB, e *engine.Engine, values ...float32) *tensor.Tensor {
+	var raw []byte
+	for _, v := range values {
+		raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(v))
+	}
+	u, err := e.FromBytes(dtype.F32, []int{len(values)}, raw)
+	require.NoError(t, err)
+	return tensor.FromNode(u, e)
 }
 
 // same compares exactly, NaN with NaN.

@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/tensor"
 )
 
@@ -126,12 +125,12 @@ func TestAssignmentsStayInPlace(t *testing.T) {
 	ctx := context.Background()
 	for _, device := range onDevices {
 		t.Run(device, func(t *testing.T) {
-			e, err := engine.Use(device)
-			require.NoError(t, err)
-			a := tensor.Zeros(1000).On(device)
+			e := alone(t, device)
+			a := tensor.FromNode(tensor.Zeros(1000).Node(), e)
 			a.Assign(a.Add(1))
 			require.NoError(t, a.Realize(ctx))
 			live := e.Stats().LiveBytes
+			require.EqualValues(t, 4000, live)
 			for i := range 10 {
 				a.Assign(a.Add(1))
 				a.SetAt(3, i)
