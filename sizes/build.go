@@ -36,8 +36,8 @@ func (g *Graph) build() (ok bool) {
 	for i, fs := range g.ins {
 		g.Ins = append(g.Ins, uop.NewStandIn(g.inputTypes[i], g.rooms(fs)...))
 	}
-	for i, d := range g.types {
-		g.Ins = append(g.Ins, uop.NewStandIn(d, len(g.numbers[i])))
+	for i, d := range g.numbers.types {
+		g.Ins = append(g.Ins, uop.NewStandIn(d, len(g.numbers.pairs[i])))
 	}
 	for _, p := range g.nodes {
 		if p.input > 0 { // what follows is a reshape of it, which begins at its shape

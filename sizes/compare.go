@@ -217,6 +217,8 @@ func (c *comparison) arg(p *pair) bool {
 		return true
 	case uop.Pad, uop.Shrink:
 		return c.cuts(p)
+	case uop.Loop:
+		return c.loop(p)
 	}
 	return !slices.ContainsFunc(p.of, func(v *uop.UOp) bool { return v.Arg() != u.Arg() })
 }
@@ -265,13 +267,14 @@ func (c *comparison) constant(p *pair) bool {
 		}
 	}
 	p.how = free
-	i := slices.Index(c.types, d)
+	n := c.numbers
+	i := slices.Index(n.types, d)
 	if i < 0 {
-		i = len(c.types)
-		c.types, c.numbers = append(c.types, d), append(c.numbers, nil)
+		i = len(n.types)
+		n.types, n.pairs = append(n.types, d), append(n.pairs, nil)
 	}
-	p.slot = len(c.numbers[i])
-	c.numbers[i] = append(c.numbers[i], p)
+	p.slot = len(n.pairs[i])
+	n.pairs[i] = append(n.pairs[i], p)
 	return d != dtype.Bool
 }
 

@@ -32,9 +32,10 @@ const (
 	ownSmall   = 16 // those of graphs that are a few kernels
 	fewKernels = 4
 	ownShare   = 8   // a size that is one in so many runs, or more, has a plan of its own later,
-	mostGraphs = 8   // graphs that are kept,
+	mostGraphs = 16  // graphs that are kept,
 	mostSizes  = 512 // and counts
-	spareRoom  = 4   // how many times as many elements as there are an axis has room for at most
+	spareRoom  = 4   // how many times as many elements as there are an axis has room for at most,
+	spareSteps = 2   // and a loop for steps
 )
 
 // Instance finds the graph that a case is to be computed by, or makes it; nil: the case is to have a plan of its own. The key tells its sizes apart from
@@ -88,6 +89,8 @@ func kernels(c Case) (n int) {
 		switch u.Op() {
 		case uop.Reduce, uop.Scan, uop.ArgSort, uop.Scatter, uop.Contiguous:
 			n++
+		case uop.Loop: // its steps are more than a few
+			n += fewKernels + 1
 		}
 	}
 	return max(n, 1)
@@ -122,7 +125,11 @@ func (g *Graph) instance(c Case) *Instance {
 		return nil
 	}
 	for i, v := range g.Vars {
-		if v.Hi > g.least[i] && v.Hi > spareRoom*n[i] {
+		most := spareRoom * n[i]
+		if g.stepped(i) {
+			most = spareSteps * n[i]
+		}
+		if v.Hi > g.least[i] && v.Hi > most {
 			return nil
 		}
 	}

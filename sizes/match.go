@@ -14,18 +14,11 @@ func (g *Graph) Of(c Case) (n Values, numbers [][]uop.Value, ok bool) {
 	if n, ok = g.values(c.Ins); !ok {
 		return n, nil, false
 	}
-	m := match{n: n, ins: c.Ins, with: map[*pair]*uop.UOp{}, values: map[*pair]uop.Value{}}
-	for i, p := range g.roots {
-		if !m.meet(p, c.Roots[i]) {
-			return n, nil, false
-		}
+	m := &match{n: n, values: map[*pair]uop.Value{}}
+	if !g.matches(c.Ins, c.Roots, m) {
+		return n, nil, false
 	}
-	for _, p := range slices.Backward(g.nodes) { // users first
-		if v := m.with[p]; v != nil && !m.is(p, v) {
-			return n, nil, false
-		}
-	}
-	for _, list := range g.numbers {
+	for _, list := range g.numbers.pairs {
 		values := make([]uop.Value, len(list))
 		for i, p := range list {
 			values[i] = m.values[p]
@@ -33,6 +26,22 @@ func (g *Graph) Of(c Case) (n Values, numbers [][]uop.Value, ok bool) {
 		numbers = append(numbers, values)
 	}
 	return n, numbers, true
+}
+
+// matches says whether roots are those of the graph, for arrays that have the sizes of its inputs. Of it is what that is a part of.
+func (g *Graph) matches(ins, roots []*uop.UOp, of *match) bool {
+	m := &match{of.n, ins, map[*pair]*uop.UOp{}, of.values, map[*step]*uop.LoopBody{}}
+	for i, p := range g.roots {
+		if !m.meet(p, roots[i]) {
+			return false
+		}
+	}
+	for _, p := range slices.Backward(g.nodes) { // users first
+		if v := m.with[p]; v != nil && !m.is(p, v) {
+			return false
+		}
+	}
+	return true
 }
 
 // values finds those of the variables in the sizes of inputs.
@@ -72,6 +81,7 @@ type match struct {
 	ins    []*uop.UOp
 	with   map[*pair]*uop.UOp
 	values map[*pair]uop.Value // of numbers
+	steps  map[*step]*uop.LoopBody
 }
 
 func (m *match) meet(p *pair, v *uop.UOp) bool {
@@ -125,6 +135,10 @@ func (m *match) is(p *pair, v *uop.UOp) bool {
 			case !c.done && (lo != 0 || all != v.Shape()[axis]):
 				return false
 			}
+		}
+	case uop.Loop:
+		if !m.loop(p, v.Arg().(uop.LoopArg)) {
+			return false
 		}
 	default:
 		if v.Arg() != u.Arg() {

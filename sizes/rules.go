@@ -17,7 +17,7 @@ var rules = [uop.NumOps]rule{
 	uop.Reduce: reduce, uop.Scan: scan, uop.Part: part, uop.ArgSort: argSort,
 	uop.Gather: gather, uop.Scatter: scatter, uop.Load: refuse, uop.Store: refuse, uop.After: refuse,
 	uop.Contiguous: elementwise, uop.Copy: refuse, uop.Check: check, uop.Extent: refuse, uop.Detach: detach,
-	uop.Foreign: exact, uop.Call: refuse, uop.Loop: refuse,
+	uop.Foreign: exact, uop.Call: refuse, uop.Loop: loop,
 }
 
 func ruleOf(rules *[uop.NumOps]rule, o uop.Op) rule {
@@ -44,7 +44,7 @@ func constant(g *Graph, p *pair) value {
 		x, _ := p.first().ConstValue()
 		return value{node: home().ConstOf(d, x)}
 	case p.how == free:
-		i := slices.Index(g.types, d)
+		i := slices.Index(g.numbers.types, d)
 		return value{node: g.Ins[len(g.ins)+i].Shrink([]int{p.slot}, []int{p.slot + 1}).Reshape()}
 	case d == dtype.Index:
 		return value{node: g.size(p.number).Node()}

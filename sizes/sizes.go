@@ -37,9 +37,15 @@ type Graph struct {
 	roots      []*pair
 	codes      int
 	nodes      []*pair // operands first; leaves before what uses them
-	types      []dtype.DType
-	numbers    [][]*pair // by type: the constants that are numbers
+	numbers    *numbers
 	by         *[uop.NumOps]rule
+	steps      []*step // of loops
+}
+
+// numbers are the constants that are any number, by type, of a graph and of the steps of its loops.
+type numbers struct {
+	types []dtype.DType
+	pairs [][]*pair
 }
 
 // pair is a node of each of the cases that a graph is made from.
@@ -56,6 +62,7 @@ type pair struct {
 	how    how
 	number form // of a constant that differs: what it is, if it is linear
 	slot   int  // of a number: its place among those of its type
+	step   *step
 
 	value // in the graph
 }
@@ -80,7 +87,7 @@ func (p *pair) first() *uop.UOp { return p.of[0] }
 
 // Between is the graph that cases are cases of, with room for the last; nil where there is none.
 func Between(cases ...Case) *Graph {
-	g := &Graph{by: &rules, codes: cases[0].Codes}
+	g := &Graph{by: &rules, numbers: &numbers{}, codes: cases[0].Codes}
 	for _, c := range cases[1:] {
 		if len(c.Ins) != len(cases[0].Ins) || len(c.Roots) != len(cases[0].Roots) || c.Codes != g.codes {
 			return nil
@@ -127,10 +134,14 @@ func (c Case) leastRoom(n Values) (least Values) {
 	return least
 }
 
-// mostNumber is how large a constant is that is computed from sizes: sums of a few stay within 32 bits.
-const mostNumber = 1 << 28
+// Constants that are computed from sizes are not larger: what is said of positions stays within 32 bits, as a sum of a few does. Of others the
+// number itself has to, which may be one of those that tell what an index is outside of (uop.OutsideCode).
+const (
+	mostPlace  = 1 << 28
+	mostNumber = 1<<30 + mostPlace
+)
 
-// bounds sets those of the variables: sizes are not negative between them, and up to a power of two.
+// bounds sets those of the variables: sizes are not negative between them, and up to a power of two, or three quarters of it.
 func (g *Graph) bounds(n Values) bool {
 	var lo, hi Values
 	for i := range uop.MaxVars {
@@ -147,6 +158,9 @@ func (g *Graph) bounds(n Values) bool {
 		room := g.least[i]
 		for room < n[i]+most {
 			room *= 2
+		}
+		if less := room * 3 / 4; g.stepped(i) && less >= n[i]+most {
+			room = less
 		}
 		lo[i], hi[i] = min(1, n[i]), room-most
 		g.forms(func(f form) {
@@ -174,18 +188,28 @@ func (g *Graph) bounds(n Values) bool {
 		least, _ := g.size(f).Bounds()
 		ok = ok && least >= 0
 	})
-	for _, p := range g.nodes {
+	g.each(func(p *pair) {
 		if p.how == linear {
+			limit := mostNumber
+			if p.first().DType() == dtype.Index {
+				limit = mostPlace
+			}
 			least, most := g.size(p.number).Bounds()
-			ok = ok && -mostNumber <= least && most <= mostNumber
+			ok = ok && -limit <= least && most <= limit
 		}
-	}
+	})
 	return ok && len(g.Vars) > 0 && hi[0] > 0
+}
+
+// stepped says that loops have more steps where variable i is larger: all that there is room for run.
+func (g *Graph) stepped(i int) (yes bool) {
+	g.each(func(p *pair) { yes = yes || p.step != nil && p.size[0][0].K[i] != 0 })
+	return yes
 }
 
 // forms calls f for each size.
 func (g *Graph) forms(f func(form)) {
-	for _, p := range g.nodes {
+	g.each(func(p *pair) {
 		for _, factors := range p.size {
 			for _, x := range factors {
 				f(x)
@@ -197,6 +221,16 @@ func (g *Graph) forms(f func(form)) {
 				f(c.hi)
 			}
 		}
+	})
+}
+
+// each calls f for each node, also of steps of loops.
+func (g *Graph) each(f func(p *pair)) {
+	for _, p := range g.nodes {
+		f(p)
+	}
+	for _, s := range g.steps {
+		s.each(f)
 	}
 }
 
@@ -246,7 +280,7 @@ func (g *Graph) counts(fs []form, n Values) (count, room uop.Shape) {
 }
 
 // Types are those of the numbers, an input of the graph each.
-func (g *Graph) Types() []dtype.DType { return g.types }
+func (g *Graph) Types() []dtype.DType { return g.numbers.types }
 
 // Bound gives variables their values, see engine.Bindings.
 func (g *Graph) Bound(n Values) func(v uop.VarArg) (int, bool) {

@@ -73,6 +73,16 @@ func TestCasesOfOneGraph(t *testing.T) {
 	}
 }
 
+// looped is a loop along the rows of an array, which carries one of another.
+func looped(back bool, f func(state, entry *uop.UOp) *uop.UOp) func(x, y *uop.UOp) *uop.UOp {
+	return func(x, y *uop.UOp) *uop.UOp {
+		state, entry := uop.NewStandIn(dtype.F32, 4), uop.NewStandIn(dtype.F32, 4)
+		body := uop.LoopBody{Params: []*uop.UOp{state, entry}, Carried: 1, Along: 1, Outs: []*uop.UOp{f(state, entry).Exp2()}}
+		first := y.Shrink([]int{0, 0}, []int{1, 4}).Reshape(4)
+		return uop.NewLoop(body, x.Shape()[0], back, first, x)[0]
+	}
+}
+
 // What differs in one thing alone is no case.
 func TestAlmostACase(t *testing.T) {
 	for _, c := range []struct {
@@ -86,6 +96,9 @@ func TestAlmostACase(t *testing.T) {
 		{"what is cut", func(x, _ *uop.UOp) *uop.UOp { return x.Shrink([]int{0, 0}, []int{x.Shape()[0], 2}) }, func(x, _ *uop.UOp) *uop.UOp { return x.Shrink([]int{0, 1}, []int{x.Shape()[0], 3}) }},
 		{"where zeros come", func(x, _ *uop.UOp) *uop.UOp { return x.Pad([]int{0, 0}, []int{1, 0}) }, func(x, _ *uop.UOp) *uop.UOp { return x.Pad([]int{1, 0}, []int{0, 0}) }},
 		{"the type", func(x, _ *uop.UOp) *uop.UOp { return x.Cast(dtype.F16) }, func(x, _ *uop.UOp) *uop.UOp { return x.Cast(dtype.I32) }},
+		{"what a step does", looped(false, (*uop.UOp).Add), looped(false, (*uop.UOp).Mul)},
+		{"which step comes first", looped(false, (*uop.UOp).Add), looped(true, (*uop.UOp).Add)},
+		{"which operand of a step comes twice", looped(false, (*uop.UOp).Add), looped(false, func(a, _ *uop.UOp) *uop.UOp { return a.Add(a) })},
 	} {
 		two := func(f func(x, y *uop.UOp) *uop.UOp) program {
 			return func(in ...*uop.UOp) []*uop.UOp { return []*uop.UOp{f(in[0], in[1])} }

@@ -14,13 +14,13 @@ import (
 	"github.com/weft-ml/weft/uop"
 )
 
-// What a new size costs: attention to a cache that has grown by a row, and a training step with sentences of another length. Each round has a size that
-// the round before had not.
+// What a new size costs: attention to a cache that has grown by a row, a training step with sentences of another length, and gradients through a loop of
+// another number of steps, and through CTC. Each round has a size that the round before had not.
 //
 //	go test ./tests/sizes -run '^$' -bench NewSize -benchtime 40x
 func BenchmarkNewSize(b *testing.B) {
-	programs := map[string]func(e *engine.Engine) func(i int) []*tensor.Tensor{"cache": growing, "lengths": sentences}
-	for _, name := range []string{"cache", "lengths"} {
+	programs := map[string]func(e *engine.Engine) func(i int) []*tensor.Tensor{"cache": growing, "lengths": sentences, "steps": steps, "alignments": alignments}
+	for _, name := range []string{"cache", "lengths", "steps", "alignments"} {
 		for _, own := range []bool{false, true} {
 			b.Run(fmt.Sprintf("%s/own=%v", name, own), func(b *testing.B) {
 				e, err := engine.Open("CPU", engine.Options{OwnSizes: own, CacheDir: b.TempDir()})
@@ -102,6 +102,35 @@ func sentences(e *engine.Engine) func(i int) []*tensor.Tensor {
 		loss := rows.MatMul(inner).Tanh().Mean(1).MatMul(out).CrossEntropy(placed(e, classes, 4))
 		out = out.Sub(loss.Grad(out)[0].Mul(0.1)).Detach()
 		return []*tensor.Tensor{loss, out}
+	}
+}
+
+// steps goes through 8 rows of 128 numbers, of 40 to 124 steps.
+func steps(e *engine.Engine) func(i int) []*tensor.Tensor {
+	w, first := drawn(e, 192, 128), drawn(e, 8, 128)
+	return func(i int) []*tensor.Tensor {
+		states, _ := tensor.Scan(func(s, in []*tensor.Tensor) (next, out []*tensor.Tensor) {
+			return []*tensor.Tensor{tensor.Cat(1, s[0], in[0]).MatMul(w).Tanh()}, nil
+		}, []*tensor.Tensor{first}, []*tensor.Tensor{drawn(e, 40+i*37%85, 8, 64)}, tensor.ScanOptions{})
+		return states[0].Select(0, -1).Sum().Grad(w)
+	}
+}
+
+// alignments are four targets of 5 to 16 of 30 labels, in 40 to 124 steps.
+func alignments(e *engine.Engine) func(i int) []*tensor.Tensor {
+	return func(i int) []*tensor.Tensor {
+		time, length := 40+i*37%85, 5+i*7%12
+		labels := make([]int32, 4*length)
+		for j := range labels {
+			labels[j] = 1 + int32(j*5%29)
+		}
+		all := func(n int32) *tensor.Tensor { return placed(e, []int32{n, n, n - 1, n}, 4) }
+		x := drawn(e, time, 4, 30)
+		loss, err := x.LogSoftmax(-1).CTC(context.Background(), placed(e, labels, 4, length), all(int32(time)), all(int32(length)), tensor.CTCOptions{})
+		if err != nil {
+			panic(err)
+		}
+		return loss.Sum().Grad(x)
 	}
 }
 

@@ -17,7 +17,7 @@ type maker struct {
 var makers = []maker{
 	{"unary", unary}, {"unary", unary}, {"exact", exactUnary}, {"binary", binaryOp}, {"binary", binaryOp}, {"binary", binaryOp}, {"compare", compare}, {"logic", logic},
 	{"where", where}, {"cast", cast}, {"constant", sizeConstant}, {"numbers", numbers}, {"reduce", reduce}, {"reduce", reduce}, {"reduce", reduce},
-	{"softmax", softmax}, {"norm", norm}, {"scan", scan}, {"matmul", matmul}, {"matmul", matmul}, {"gram", gram}, {"einsum", einsum}, {"attention", attention},
+	{"softmax", softmax}, {"norm", norm}, {"scan", scan}, {"loop", loop}, {"loop", loop}, {"matmul", matmul}, {"matmul", matmul}, {"gram", gram}, {"einsum", einsum}, {"attention", attention},
 	{"permute", permute}, {"permute", permute}, {"merge", merge}, {"merge", merge}, {"split", split}, {"split", split}, {"unsqueeze", unsqueeze}, {"expand", expand}, {"flip", flip},
 	{"cat", cat}, {"cat", cat}, {"stack", stack}, {"pad", pad}, {"narrow", narrow}, {"narrow", narrow}, {"step", stepped}, {"roll", roll}, {"repeat", repeat}, {"triangle", triangle}, {"mask", mask},
 	{"diagonal", diagonal}, {"oneHot", oneHot}, {"select", indexSelect}, {"embedding", embedding}, {"gather", gather}, {"sort", sorted}, {"conv", conv}, {"pool", pool},
@@ -465,8 +465,8 @@ func noise(g *generator) {
 	if !ok || v.mag > 100 {
 		return
 	}
-	out := v
-	out.mag, out.err = v.mag+10, v.err+1e-4
+	out := v // no longer exact
+	out.unit, out.mag, out.err = 0, v.mag+10, v.err+4*v.mag+100
 	g.add("RandnLike", []value{v}, "", out, func(e *env, in []T) T { return in[0].Add(tensor.NewGenerator(uint64(e.run)).RandnLike(in[0])) })
 }
 

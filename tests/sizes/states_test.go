@@ -94,3 +94,39 @@ func writeAt(g *generator) {
 	})
 	g.p.steps[len(g.p.steps)-1].kept = assign
 }
+
+// loop carries numbers along an axis, which is the first, forwards or back. What a step before it was off by it halves, or takes three quarters of.
+func loop(g *generator) {
+	v, ok := g.float(1)
+	if !ok || v.mag > 100 || v.dims[0].least() < 1 || v.dims[0].most() > 50 {
+		return
+	}
+	back, mean, what := g.IntN(2) == 0, len(v.dims) > 1 && g.IntN(2) == 0, g.IntN(3)
+	out := like(v, v.dims, 1, 4*v.err+20)
+	switch what {
+	case 1:
+		out.mag, out.err = v.mag, out.err*v.mag+v.err+4*v.mag
+	case 2:
+		out.dims = v.dims[1:]
+	}
+	g.add("Scan", []value{v}, fmt.Sprint("back ", back, ", mean ", mean, ", result ", what), out, func(_ *env, in []T) T {
+		x := in[0]
+		states, outs := tensor.Scan(func(s, in []T) (next, out []T) {
+			h := s[0].Mul(0.5).Add(in[0]).Tanh()
+			if mean {
+				h = h.Add(s[0].Mean(-1).Mul(0.25).Unsqueeze(-1)).Clamp(-1, 1)
+			}
+			return []T{h}, []T{h.Mul(in[0])}
+		}, []T{tensor.Zeros(x.Shape()[1:]...)}, []T{x}, tensor.ScanOptions{Back: back})
+		switch what {
+		case 1:
+			return outs[0]
+		case 2:
+			if back {
+				return states[0].Select(0, 0)
+			}
+			return states[0].Select(0, -1)
+		}
+		return states[0]
+	})
+}

@@ -23,6 +23,39 @@ func TestStepsOfManySizes(t *testing.T) {
 			v, _ := x.MatMul(w).TopK(2, 1, true)
 			return v.Softmax(1).Square().Mean().Grad(w)[0]
 		},
+		"a loop of as many steps": func(x, w *tensor.Tensor, _ []int64) *tensor.Tensor {
+			states, outs := recurrent(x, w, tensor.ScanOptions{})
+			last := states[0].Select(0, -1)
+			return outs[0].Tanh().Sum().Add(last.Square().Mean()).Grad(w)[0].Add(last)
+		},
+		"a loop that goes back": func(x, w *tensor.Tensor, _ []int64) *tensor.Tensor {
+			states, outs := recurrent(x, w, tensor.ScanOptions{Back: true})
+			return outs[0].Tanh().Sum().Grad(w)[0].Add(states[0].Select(0, 0)).Add(outs[0].Square().Mean())
+		},
+		"steps of as many rows": func(x, w *tensor.Tensor, _ []int64) *tensor.Tensor {
+			states, _ := tensor.Scan(func(s, _ []*tensor.Tensor) (next, out []*tensor.Tensor) {
+				h := s[0].Add(x.MatMul(w)).Sub(s[0].Mean(0)).Tanh()
+				return []*tensor.Tensor{h}, nil
+			}, []*tensor.Tensor{x.MatMul(w).Mul(0)}, nil, tensor.ScanOptions{Steps: 6})
+			return states[0].Square().Mean(1).Sum().Grad(w)[0]
+		},
+		"steps of as many rows, and as many": func(x, w *tensor.Tensor, _ []int64) *tensor.Tensor {
+			xs := x.MatMul(w).Unsqueeze(1).Mul(x.MatMul(w).Unsqueeze(0))
+			states, _ := tensor.Scan(func(s, in []*tensor.Tensor) (next, out []*tensor.Tensor) {
+				return []*tensor.Tensor{s[0].Mul(0.5).Add(in[0]).Div(in[0].Square().Sum(0).Add(1))}, nil
+			}, []*tensor.Tensor{x.MatMul(w).Mul(0)}, []*tensor.Tensor{xs}, tensor.ScanOptions{})
+			return states[0].Select(0, -1).Sum().Grad(w)[0]
+		},
+		"alignments": func(x, w *tensor.Tensor, y []int64) *tensor.Tensor {
+			n := len(y)
+			for i := range y { // labels from 1 on, and fewer
+				y[i] = 1 + int64(i%2)
+			}
+			labels := 1 + n/4
+			l, err := x.MatMul(w).LogSoftmax(-1).CTC(t.Context(), placed(x.Engine(), y[:labels], labels), placed(x.Engine(), []int64{int64(n)}), placed(x.Engine(), []int64{int64(labels)}), tensor.CTCOptions{})
+			require.NoError(t, err)
+			return l.Grad(w)[0].Add(l)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			const sizes = 20
@@ -51,6 +84,14 @@ func TestStepsOfManySizes(t *testing.T) {
 			require.InDeltaSlice(t, results[1], results[0], 1e-5)
 		})
 	}
+}
+
+// recurrent carries three numbers along the rows of x.
+func recurrent(x, w *tensor.Tensor, o tensor.ScanOptions) (states, outs []*tensor.Tensor) {
+	return tensor.Scan(func(s, in []*tensor.Tensor) (next, out []*tensor.Tensor) {
+		h := s[0].Mul(0.5).Add(in[0].MatMul(w)).Tanh()
+		return []*tensor.Tensor{h}, []*tensor.Tensor{h.Mul(in[0].Narrow(0, 0, 3))}
+	}, []*tensor.Tensor{placed(x.Engine(), []float32{0, 0, 0}, 3)}, []*tensor.Tensor{x}, o)
 }
 
 func numbered(n int) []float32 {
