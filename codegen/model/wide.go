@@ -61,7 +61,7 @@ func (p *arranger) oftenWide(l *access, reuse int) bool {
 // widenCost is what it costs to widen an operand that all lanes share once for each block of lanes.
 func (c *tiler) widenCost(t *tiling, l *access) float64 {
 	times := float64(c.count(l.free)) * float64(codegen.CeilDiv(codegen.Extent(t.v), t.lanes*t.u))
-	if c.panelsFit(t, l) { // blocks of lanes lie inside, and use again what was widened
+	if c.widening(l) > 0 && c.panelsFit(t, l) { // blocks of lanes lie inside, and use again what was widened
 		times = float64(c.count(l.free))
 	}
 	if slices.ContainsFunc(t.r.ranges, func(x *uop.UOp) bool { return c.dense(l, x) }) {
