@@ -17,10 +17,12 @@ type comparison struct {
 	rows   map[*pair]*pair
 	inputs map[*uop.UOp]int // Params of the first case, counted from 1
 	known  []form           // sizes of inputs that vary
+	parts  *[uop.MaxVars]int
 }
 
-func (g *Graph) compare(cases []Case, s samples) bool {
-	c := &comparison{Graph: g, s: s, cases: cases, pairs: map[*uop.UOp]*pair{}, rows: map[*pair]*pair{}, inputs: map[*uop.UOp]int{}}
+// compare finds what cases have in common. If it is false parts say of what fractions of the variables an integer is perhaps a sum.
+func (g *Graph) compare(cases []Case, s samples, parts *[uop.MaxVars]int) bool {
+	c := &comparison{Graph: g, s: s, parts: parts, cases: cases, pairs: map[*uop.UOp]*pair{}, rows: map[*pair]*pair{}, inputs: map[*uop.UOp]int{}}
 	for i, u := range cases[0].Ins {
 		c.inputs[base(u)] = i + 1
 		shapes := make([]uop.Shape, len(cases))
@@ -29,7 +31,7 @@ func (g *Graph) compare(cases []Case, s samples) bool {
 		}
 		var fs []form
 		for axis := range shapes[0] {
-			f, ok := s.form(column(shapes, axis))
+			f, ok := c.form(column(shapes, axis))
 			if !ok {
 				return false
 			}
@@ -167,7 +169,7 @@ func (c *comparison) sizes(p *pair) bool {
 		if slices.Contains(xs, 0) { // reshapes of nothing say nothing
 			return false
 		}
-		f, ok := c.s.form(xs)
+		f, ok := c.form(xs)
 		var factors []form
 		if !ok || f.falls() { // few cases: a product may be such a sum by chance
 			factors = c.product(xs)
@@ -220,7 +222,16 @@ func (c *comparison) arg(p *pair) bool {
 	case uop.Loop:
 		return c.loop(p)
 	}
-	return !slices.ContainsFunc(p.of, func(v *uop.UOp) bool { return v.Arg() != u.Arg() })
+	return !slices.ContainsFunc(p.of, func(v *uop.UOp) bool { return argOf(v) != argOf(u) })
+}
+
+// argOf is the fixed part of a node without what its shape says.
+func argOf(u *uop.UOp) uop.Arg {
+	if a, ok := u.Arg().(uop.SlideArg); ok {
+		a.N = 0
+		return a
+	}
+	return u.Arg()
 }
 
 // cuts compares what Pad or Shrink do to each axis.
@@ -236,8 +247,8 @@ func (c *comparison) cuts(p *pair) bool {
 		x := cut{done: done}
 		if done {
 			var ok, ok2 bool
-			x.lo, ok = c.s.form(lo)
-			if x.hi, ok2 = c.s.form(hi); !ok || !ok2 {
+			x.lo, ok = c.form(lo)
+			if x.hi, ok2 = c.form(hi); !ok || !ok2 {
 				return false
 			}
 		}
@@ -260,7 +271,7 @@ func (c *comparison) constant(p *pair) bool {
 	}
 	d := p.first().DType()
 	if d.IsInt() {
-		f, ok := c.s.form(xs)
+		f, ok := c.form(xs)
 		if ok || d == dtype.Index {
 			p.how, p.number = linear, f
 			return ok
@@ -276,6 +287,15 @@ func (c *comparison) constant(p *pair) bool {
 	p.slot = len(n.pairs[i])
 	n.pairs[i] = append(n.pairs[i], p)
 	return d != dtype.Bool
+}
+
+// form is that of an integer.
+func (c *comparison) form(xs []int) (form, bool) {
+	f, ok := c.s.form(xs)
+	if !ok {
+		*c.parts = c.s.parts(xs)
+	}
+	return f, ok
 }
 
 func column(shapes []uop.Shape, axis int) []int {

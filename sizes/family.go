@@ -35,7 +35,7 @@ const (
 	mostGraphs = 16  // graphs that are kept,
 	mostSizes  = 512 // and counts
 	spareRoom  = 4   // how many times as many elements as there are an axis has room for at most,
-	spareSteps = 2   // and a loop for steps
+	spareDear  = 2   // and one that is dear
 )
 
 // Instance finds the graph that a case is to be computed by, or makes it; nil: the case is to have a plan of its own. The key tells its sizes apart from
@@ -126,8 +126,8 @@ func (g *Graph) instance(c Case) *Instance {
 	}
 	for i, v := range g.Vars {
 		most := spareRoom * n[i]
-		if g.stepped(i) {
-			most = spareSteps * n[i]
+		if g.dear(i) {
+			most = spareDear * n[i]
 		}
 		if v.Hi > g.least[i] && v.Hi > most {
 			return nil

@@ -65,6 +65,24 @@ func number(fs []form, n Values) int {
 // samples are what the variables are in the cases that a graph is made from.
 type samples []Values
 
+// scaled are samples whose variables count so many elements at once: strides make half of a size, or a quarter; false: they are no such multiples, but
+// for a number.
+func (s samples) scaled(by [uop.MaxVars]int) (samples, bool) {
+	if by == [uop.MaxVars]int{1, 1} {
+		return nil, false
+	}
+	out := slices.Clone(s)
+	for i, d := range by {
+		for k, n := range s {
+			if d == 0 || (n[i]-s[0][i])%d != 0 {
+				return nil, false
+			}
+			out[k][i] = n[i] / d
+		}
+	}
+	return out, true
+}
+
 // form finds that of an integer, of which each case has one.
 func (s samples) form(xs []int) (form, bool) {
 	f := form{C: xs[0]}
@@ -84,23 +102,46 @@ func (s samples) form(xs []int) (form, bool) {
 
 // solve gives integers that are right if there are such: by the first pair of cases in which one variable differs, or by three of them where two do.
 func (s samples) solve(xs []int) (f form) {
+	num, den := s.slopes(xs)
+	f.C = xs[0]
+	for i, d := range den {
+		f.K[i] = num[i] / d
+		f.C -= f.K[i] * s[0][i]
+	}
+	return f
+}
+
+// parts are how many parts a multiple of each variable has to be divided into, for an integer to be a sum of them.
+func (s samples) parts(xs []int) (by [uop.MaxVars]int) {
+	num, den := s.slopes(xs)
+	for i, d := range den {
+		a, b := num[i], d
+		for a != 0 { // the greatest common divisor is b
+			a, b = b%a, a
+		}
+		by[i] = max(d/b, -d/b)
+	}
+	return by
+}
+
+// slopes are fractions: by how much an integer changes with each variable, if it does so linearly.
+func (s samples) slopes(xs []int) (num, den [uop.MaxVars]int) {
 	last := len(s) - 1
 	d := [2][3]int{}
 	for row, i := range [2]int{max(0, last-1), last} { // differences to the first
 		d[row] = [3]int{s[i][0] - s[0][0], s[i][1] - s[0][1], xs[i] - xs[0]}
 	}
+	den = [uop.MaxVars]int{1, 1}
 	if det := d[0][0]*d[1][1] - d[0][1]*d[1][0]; det != 0 {
-		f.K[0] = (d[0][2]*d[1][1] - d[0][1]*d[1][2]) / det
-		f.K[1] = (d[0][0]*d[1][2] - d[0][2]*d[1][0]) / det
-	} else {
-		for _, r := range d {
-			if r[0] != 0 {
-				f.K[0] = r[2] / r[0]
-			}
+		num[0], num[1] = d[0][2]*d[1][1]-d[0][1]*d[1][2], d[0][0]*d[1][2]-d[0][2]*d[1][0]
+		return num, [uop.MaxVars]int{det, det}
+	}
+	for _, r := range d {
+		if r[0] != 0 {
+			num[0], den[0] = r[2], r[0]
 		}
 	}
-	f.C = xs[0] - f.K[0]*s[0][0] - f.K[1]*s[0][1]
-	return f
+	return num, den
 }
 
 // variables finds what the sizes of inputs depend on: one of them, of which all others are multiples and a constant, or else two.

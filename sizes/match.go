@@ -53,9 +53,10 @@ func (g *Graph) values(ins []*uop.UOp) (n Values, ok bool) {
 		}
 		for axis, f := range g.ins[i] {
 			for k := range g.Vars {
-				one := form{}
-				if one.K[k] = 1; f == one {
-					n[k], known[k] = u.Shape()[axis], true
+				alone := f
+				alone.C, alone.K[k] = 0, 0
+				if d := f.K[k]; d > 0 && !alone.varies() && u.Shape()[axis] >= f.C && (u.Shape()[axis]-f.C)%d == 0 {
+					n[k], known[k] = (u.Shape()[axis]-f.C)/d, true
 				}
 			}
 		}
@@ -141,7 +142,7 @@ func (m *match) is(p *pair, v *uop.UOp) bool {
 			return false
 		}
 	default:
-		if v.Arg() != u.Arg() {
+		if argOf(v) != argOf(u) {
 			return false
 		}
 	}

@@ -332,15 +332,17 @@ func shifted(u *uop.UOp, axis int, from uop.Size, n int) *uop.UOp {
 	return u.Gather(uop.NewIota(n).Add(from.Node()).Reshape(line...).Expand(shape...), axis)
 }
 
+// slide has zeros where nothing counts, as outside.
 func slide(g *Graph, p *pair) value {
 	a := p.first().Arg().(uop.SlideArg)
 	v := g.single(p.src[0], a.Axis, a.By)
 	i := a.Axis
 	a.Axis, a.By = v.start(a.Axis), v.start(a.By)
-	if v.node.Varies(a.Axis) || v.node.Varies(a.By) || len(p.size[i]) != 1 {
+	if v.node.Varies(a.By) || len(p.size[i]) != 1 {
 		panic(errRefused)
 	}
-	out := value{remade(p, a, v.node), slices.Clone(v.axes)}
+	a.N = g.room(p.size[i][0])
+	out := value{remade(p, a, v.node.Only(zero(v.node), a.Axis)), slices.Clone(v.axes)}
 	out.axes[i] = p.size[i]
 	return out
 }

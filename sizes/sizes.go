@@ -2,7 +2,7 @@
 // variables for their sizes and room for the most that they can be, so that one plan serves all cases.
 //
 // Nobody says which axes vary: graphs are compared, node by node, and each integer in which they differ must be a sum of multiples of at most two
-// variables. That this holds for a further case is not believed but checked, node by node too: a plan never runs for a case that it is not the plan of.
+// variables, which are sizes of inputs, or count so many elements of them at once as strides take. That this holds for a further case is not believed but checked, node by node too: a plan never runs for a case that it is not the plan of.
 //
 // Where a reshape makes one axis of several that vary, elements that count would no longer come first. So an axis of a case may be several axes of
 // the graph, and an axis along which all elements are equal is one of size 1 as long as nothing wants more.
@@ -87,9 +87,8 @@ func (p *pair) first() *uop.UOp { return p.of[0] }
 
 // Between is the graph that cases are cases of, with room for the last; nil where there is none.
 func Between(cases ...Case) *Graph {
-	g := &Graph{by: &rules, numbers: &numbers{}, codes: cases[0].Codes}
 	for _, c := range cases[1:] {
-		if len(c.Ins) != len(cases[0].Ins) || len(c.Roots) != len(cases[0].Roots) || c.Codes != g.codes {
+		if len(c.Ins) != len(cases[0].Ins) || len(c.Roots) != len(cases[0].Roots) || c.Codes != cases[0].Codes {
 			return nil
 		}
 	}
@@ -97,13 +96,25 @@ func Between(cases ...Case) *Graph {
 	if !ok {
 		return nil
 	}
-	last := s[len(s)-1]
-	g.least = cases[len(cases)-1].leastRoom(last)
-	if !g.compare(cases, s) || !g.bounds(last) || !g.build() {
-		return nil
+	for range mostScaled {
+		g := &Graph{by: &rules, numbers: &numbers{}, codes: cases[0].Codes}
+		last, parts := s[len(s)-1], [uop.MaxVars]int{}
+		g.least = cases[len(cases)-1].leastRoom(last)
+		if g.compare(cases, s, &parts) {
+			if g.bounds(last) && g.build() {
+				return g
+			}
+			return nil
+		}
+		if s, ok = s.scaled(parts); !ok {
+			return nil
+		}
 	}
-	return g
+	return nil
 }
+
+// mostScaled is how often it is tried: strides of a network make halves of each of two sizes, one after the other.
+const mostScaled = 16
 
 // The shortest axes that vary have room for so many elements: few where each takes much arithmetic beside what is read for all of them, as the
 // pictures of a convolutional network do. Of a token's products with weights the weights are what takes time, for one token or for sixteen.
@@ -159,7 +170,7 @@ func (g *Graph) bounds(n Values) bool {
 		for room < n[i]+most {
 			room *= 2
 		}
-		if less := room * 3 / 4; g.stepped(i) && less >= n[i]+most {
+		if less := room * 3 / 4; g.dear(i) && less >= n[i]+most {
 			room = less
 		}
 		lo[i], hi[i] = min(1, n[i]), room-most
@@ -201,10 +212,10 @@ func (g *Graph) bounds(n Values) bool {
 	return ok && len(g.Vars) > 0 && hi[0] > 0
 }
 
-// stepped says that loops have more steps where variable i is larger: all that there is room for run.
-func (g *Graph) stepped(i int) (yes bool) {
+// dear says that room takes much time: elements take much arithmetic, or loops have a step for each.
+func (g *Graph) dear(i int) (yes bool) {
 	g.each(func(p *pair) { yes = yes || p.step != nil && p.size[0][0].K[i] != 0 })
-	return yes
+	return yes || g.least[i] == dearRoom
 }
 
 // forms calls f for each size.

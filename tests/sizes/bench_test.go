@@ -15,12 +15,12 @@ import (
 )
 
 // What a new size costs: attention to a cache that has grown by a row, a training step with sentences of another length, and gradients through a loop of
-// another number of steps, and through CTC. Each round has a size that the round before had not.
+// another number of steps, and through CTC, and a convolutional network for pictures of another height and width. Each round has a size that the round before had not.
 //
 //	go test ./tests/sizes -run '^$' -bench NewSize -benchtime 40x
 func BenchmarkNewSize(b *testing.B) {
-	programs := map[string]func(e *engine.Engine) func(i int) []*tensor.Tensor{"cache": growing, "lengths": sentences, "steps": steps, "alignments": alignments}
-	for _, name := range []string{"cache", "lengths", "steps", "alignments"} {
+	programs := map[string]func(e *engine.Engine) func(i int) []*tensor.Tensor{"cache": growing, "lengths": sentences, "steps": steps, "alignments": alignments, "pictures": pictures}
+	for _, name := range []string{"cache", "lengths", "steps", "alignments", "pictures"} {
 		for _, own := range []bool{false, true} {
 			b.Run(fmt.Sprintf("%s/own=%v", name, own), func(b *testing.B) {
 				e, err := engine.Open("CPU", engine.Options{OwnSizes: own, CacheDir: b.TempDir()})
@@ -131,6 +131,19 @@ func alignments(e *engine.Engine) func(i int) []*tensor.Tensor {
 			panic(err)
 		}
 		return loss.Sum().Grad(x)
+	}
+}
+
+// pictures are of 64 to 120 by 64 to 112 pixels, an eighth of which is left in between.
+func pictures(e *engine.Engine) func(i int) []*tensor.Tensor {
+	first, second, third, back := drawn(e, 16, 3, 3, 3), drawn(e, 32, 16, 3, 3), drawn(e, 32, 32, 3, 3), drawn(e, 32, 16, 2, 2)
+	return func(i int) []*tensor.Tensor {
+		x := drawn(e, 1, 3, 64+8*(i%8), 64+8*(i/8%7))
+		half := x.Conv(first, nil, tensor.Conv{Stride: 2, Padding: 1}).ReLU()
+		quarter := half.MaxPool(tensor.Pool{Size: []int{2}}).Conv(second, nil, tensor.Conv{Padding: 1}).ReLU()
+		eighth := quarter.Conv(third, nil, tensor.Conv{Stride: 2, Padding: 1}).ReLU()
+		up := eighth.ConvTranspose(back, nil, tensor.Conv{Stride: 2})
+		return []*tensor.Tensor{up, quarter.Add(eighth.Resize([]int{quarter.Dim(2), quarter.Dim(3)}, tensor.Resize{}))}
 	}
 }
 

@@ -46,6 +46,15 @@ func TestStepsOfManySizes(t *testing.T) {
 			}, []*tensor.Tensor{x.MatMul(w).Mul(0)}, []*tensor.Tensor{xs}, tensor.ScanOptions{})
 			return states[0].Select(0, -1).Sum().Grad(w)[0]
 		},
+		"pictures": func(x, w *tensor.Tensor, _ []int64) *tensor.Tensor {
+			high := tensor.Cat(0, x, x.Mul(2), x.Neg(), x.Mul(x)).Reshape(1, 1, -1, 5)
+			y := high.Conv(w.Reshape(1, 1, 5, 3), nil, tensor.Conv{Stride: 2, Padding: 1}).GELU() // 5 × 3 pixels make one, of [4n 5] [2n−1 3]
+			y = y.Pad([]int{0, 0, 0, 0}, []int{0, 0, 1, 0})
+			half := tensor.Pool{Size: []int{2, 1}}
+			y = y.MaxPool(half).Add(y.AvgPool(half))
+			y = tensor.Cat(1, y.Resize([]int{2 * x.Dim(0), 3}, tensor.Resize{}), y.ConvTranspose(w.Narrow(0, 0, 2).Reshape(1, 1, 2, 3), nil, tensor.Conv{Strides: []int{2, 1}, Paddings: []int{0, 1}}))
+			return y.Square().Mean().Grad(w)[0]
+		},
 		"alignments": func(x, w *tensor.Tensor, y []int64) *tensor.Tensor {
 			n := len(y)
 			for i := range y { // labels from 1 on, and fewer

@@ -19,14 +19,17 @@ func conv(g *generator) {
 		o = g.size()
 	}
 	padding := g.IntN(2) * (k - 1)
-	length := s.plus(number(2*padding - k + 1))
+	length, stride := s.plus(number(2*padding-k+1)), 1
+	if half, ok := s.over(2); ok && g.IntN(2) == 0 {
+		length, stride = half.plus(number(padding-(k+1)/2+1)), 2
+	}
 	w := []dim{o, c, number(k)}
 	dims := []dim{n, o, length}
 	if length.least() < 1 || !small(w) || !small(dims) {
 		return
 	}
 	f := g.leafOf(w, dtype.F32)
-	g.add("Conv", []value{v, f}, fmt.Sprint("padding ", padding), product(v, f, float64(c.most()*k), dims), func(_ *env, in []T) T { return in[0].Conv(in[1], nil, tensor.Conv{Padding: padding}) })
+	g.add("Conv", []value{v, f}, fmt.Sprint("padding ", padding, ", stride ", stride), product(v, f, float64(c.most()*k), dims), func(_ *env, in []T) T { return in[0].Conv(in[1], nil, tensor.Conv{Padding: padding, Stride: stride}) })
 }
 
 func pool(g *generator) {
