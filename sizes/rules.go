@@ -395,14 +395,12 @@ func part(_ *Graph, p *pair) value {
 	return value{p.src[0].node.Part(p.first().Arg().(uop.PartArg).I), p.src[0].axes}
 }
 
-// argSort sorts all rows that there is room for, each of which has as many elements in all cases.
+// argSort sorts all rows that there is room for. What does not count is the greatest, and comes behind its equals that do.
 func argSort(g *Graph, p *pair) value {
 	last := len(p.size) - 1
 	v := g.single(p.src[0], last)
-	if v.axes[last][0].varies() {
-		panic(errRefused)
-	}
-	return value{remade(p, p.first().Arg(), unlimited(v.node)), v.axes}
+	_, most := uop.IntLimits(v.node.DType())
+	return value{remade(p, p.first().Arg(), unlimited(v.node.Only(most, v.start(last)))), v.axes}
 }
 
 // scatter leaves out what does not count: its index is outside. Then all that there is room for may lie in one row again, but along axes on which

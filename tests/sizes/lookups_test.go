@@ -84,9 +84,6 @@ func sorted(g *generator) {
 	}
 	a := g.axis(v)
 	d := v.dims[a]
-	if !d.fixed() && g.IntN(3) > 0 {
-		return
-	}
 	text := fmt.Sprint("axis ", a)
 	at := value{dims: v.dims, d: dtype.I32, mag: float64(d.most())}
 	switch g.IntN(4) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/tensor"
 )
@@ -45,6 +46,12 @@ func TestStepsOfManySizes(t *testing.T) {
 				return []*tensor.Tensor{s[0].Mul(0.5).Add(in[0]).Div(in[0].Square().Sum(0).Add(1))}, nil
 			}, []*tensor.Tensor{x.MatMul(w).Mul(0)}, []*tensor.Tensor{xs}, tensor.ScanOptions{})
 			return states[0].Select(0, -1).Sum().Grad(w)[0]
+		},
+		"sorted": func(x, w *tensor.Tensor, _ []int64) *tensor.Tensor {
+			v, i := x.MatMul(w).Sort(0, true)
+			top, _ := x.MatMul(w).TopK(3, 0, true)
+			middle, _ := x.Median(0)
+			return v.Mul(i.To(dtype.F32)).CumSum(0).Tanh().Mean().Grad(w)[0].Add(top.Sum(0)).Add(middle.Sum())
 		},
 		"pictures": func(x, w *tensor.Tensor, _ []int64) *tensor.Tensor {
 			high := tensor.Cat(0, x, x.Mul(2), x.Neg(), x.Mul(x)).Reshape(1, 1, -1, 5)
