@@ -29,11 +29,14 @@ var forwards = [uop.NumOps]forward{
 	uop.Foreign: pushForeign,
 }
 
-// forwardOf is the forward law of an op. A law that is there makes a gradient of an operand from one of the result; none makes nothing.
-func forwardOf(o uop.Op) forward {
+// forwardOf is the forward law of an op. A law that is there makes a gradient of an operand from one of the result; none makes nothing. Loops
+// are those whose tangents are known.
+func forwardOf(o uop.Op, loops *[]pushedLoop) forward {
 	switch {
-	case o == uop.Call || o == uop.Loop: // not in the table, which they ask
+	case o == uop.Call: // not in the table, which it asks
 		return pushCall
+	case o == uop.Loop:
+		return func(u *uop.UOp, t []*uop.UOp) *uop.UOp { return pushLoop(loops, u, t) }
 	case !o.Elementwise() || forwards[o] != nil:
 		return forwards[o]
 	case laws[o] != nil:
@@ -51,6 +54,7 @@ func Forward(along map[*uop.UOp]*uop.UOp, ys ...*uop.UOp) []*uop.UOp {
 		asked.Set(y, true)
 	}
 	all := uop.Topo(ys...)
+	var loops []pushedLoop
 	for _, u := range slices.Backward(all) {
 		if ok, _ := asked.Get(u); ok {
 			for _, s := range moved(u) {
@@ -75,7 +79,7 @@ func Forward(along map[*uop.UOp]*uop.UOp, ys ...*uop.UOp) []*uop.UOp {
 		if !any || !u.DType().IsFloat() {
 			continue
 		}
-		if t := forwardOf(u.Op())(u, t); t != nil {
+		if t := forwardOf(u.Op(), &loops)(u, t); t != nil {
 			if len(t.Shape()) == 0 {
 				t = expand(t, u.Shape())
 			}

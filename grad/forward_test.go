@@ -13,9 +13,9 @@ import (
 
 func TestEveryOpHasAForwardLaw(t *testing.T) {
 	for o := uop.Invalid + 1; o < uop.NumOps; o++ {
-		require.NotNil(t, forwardOf(o), "no forward law for %v", o)
+		require.NotNil(t, forwardOf(o, nil), "no forward law for %v", o)
 		backward := reflect.ValueOf(lawOf(o)).Pointer() != reflect.ValueOf(law(none)).Pointer()
-		require.Equal(t, backward, reflect.ValueOf(forwardOf(o)).Pointer() != reflect.ValueOf(forward(still)).Pointer(), "%v", o)
+		require.Equal(t, backward, reflect.ValueOf(forwardOf(o, nil)).Pointer() != reflect.ValueOf(forward(still)).Pointer(), "%v", o)
 	}
 }
 

@@ -40,7 +40,7 @@ func loopsOf(order []*uop.UOp) map[*uop.UOp]*loopGradients {
 // looped gives the gradients of the operands of a loop from those of some of its results.
 func looped(us, gs []*uop.UOp) []*uop.UOp {
 	u := us[0]
-	l := &loopGradient{LoopArg: u.Arg().(uop.LoopArg), u: u, values: u.Arg().(uop.LoopArg).Results(u.Src()...), back: map[int]*uop.UOp{}}
+	l := loopOf(u)
 	l.derive(us, gs)
 	out := make([]*uop.UOp, len(u.Src()))
 	l.carriedBack(out)
@@ -93,8 +93,13 @@ type inSteps struct{ one, all *uop.UOp }
 
 func (l *loopGradient) add(one, all *uop.UOp) { l.each = append(l.each, inSteps{one, all}) }
 
-// derive finds the gradients in one step.
-func (l *loopGradient) derive(us, gs []*uop.UOp) {
+func loopOf(u *uop.UOp) *loopGradient {
+	a := u.Arg().(uop.LoopArg)
+	return &loopGradient{LoopArg: a, u: u, values: a.Results(u.Src()...), back: map[int]*uop.UOp{}}
+}
+
+// entries has a step read what is carried to it, and what the loop goes along.
+func (l *loopGradient) entries() {
 	for k, p := range l.Params[:l.Carried+l.Along] {
 		if k < l.Carried {
 			l.add(p, shifted(l.values[k], l.u.At(k), l.Back))
@@ -102,10 +107,23 @@ func (l *loopGradient) derive(us, gs []*uop.UOp) {
 			l.add(p, l.u.At(k))
 		}
 	}
-	kept, wrt := map[*uop.UOp]*uop.UOp{}, l.Params
+}
+
+// kept has a step read what the loop kept for that, and gives stand-ins for it.
+func (l *loopGradient) kept() map[*uop.UOp]*uop.UOp {
+	kept := map[*uop.UOp]*uop.UOp{}
 	for i, o := range l.Outs[l.Given:] {
 		kept[o] = uop.NewStandIn(o.DType(), o.Shape()...)
 		l.add(kept[o], l.values[l.Given+i])
+	}
+	return kept
+}
+
+// derive finds the gradients in one step.
+func (l *loopGradient) derive(us, gs []*uop.UOp) {
+	l.entries()
+	kept, wrt := l.kept(), l.Params
+	for _, o := range l.Outs[l.Given:] {
 		if o.Op() == uop.Reduce {
 			wrt = append(wrt[:len(wrt):len(wrt)], o)
 		}

@@ -25,7 +25,7 @@ type ScanOptions struct {
 // The graph holds one step, which is compiled once: neither grows with the number of steps. step is called with tensors that have no values: none can be
 // read in it, what it draws at random may be the same in all steps, and an assignment happens once, or is an error where it depends on the step.
 // Steps with sizes or indices that a Variable makes, and loops of three steps or fewer, are written out. Gradients go through, also to what step uses
-// besides its arguments: backwards it is a scan again, over all that was carried, which is kept. Tangents (JVP) are those of all steps written out.
+// besides its arguments: backwards it is a scan again, over all that was carried, which is kept. Tangents (JVP) are a scan beside it.
 //
 // Inlined, errors would name a line of the library: they name the first line outside of it.
 //

@@ -107,6 +107,33 @@ func TestDerivativesOfScans(t *testing.T) {
 			}, []*tensor.Tensor{s, w}, []*tensor.Tensor{s.Sin(), w.Cos()})
 			return append(out, moved...)
 		},
+		"forward along x": func(scan bool) []*tensor.Tensor {
+			_, moved := tensor.JVP(func(in ...*tensor.Tensor) []*tensor.Tensor {
+				return []*tensor.Tensor{decay(scan, s, in[0], w).Square(), decay(scan, s, in[0], w).Select(0, 3)}
+			}, []*tensor.Tensor{x}, []*tensor.Tensor{x.Sin()})
+			return moved
+		},
+		"gradient of forward": func(scan bool) []*tensor.Tensor {
+			_, moved := tensor.JVP(func(in ...*tensor.Tensor) []*tensor.Tensor {
+				return []*tensor.Tensor{decay(scan, s, x, in[0])}
+			}, []*tensor.Tensor{w}, []*tensor.Tensor{s.Sum().Mul(w)})
+			return moved[0].Square().Sum().Grad(w, x, s)
+		},
+		"forward of gradient": func(scan bool) []*tensor.Tensor { // the Hessian times a vector
+			_, moved := tensor.JVP(func(in ...*tensor.Tensor) []*tensor.Tensor {
+				return decay(scan, in[1], x, in[0]).Exp().Sum().Grad(in[0], in[1])
+			}, []*tensor.Tensor{w, s}, []*tensor.Tensor{w.Sin(), s.Cos()})
+			return moved
+		},
+		"forward of forward": func(scan bool) []*tensor.Tensor {
+			_, moved := tensor.JVP(func(in ...*tensor.Tensor) []*tensor.Tensor {
+				_, moved := tensor.JVP(func(in ...*tensor.Tensor) []*tensor.Tensor {
+					return []*tensor.Tensor{decay(scan, in[0], x, w)}
+				}, in, []*tensor.Tensor{s.Cos()})
+				return moved
+			}, []*tensor.Tensor{s}, []*tensor.Tensor{s.Sin()})
+			return moved
+		},
 		"of many": func(scan bool) []*tensor.Tensor {
 			return tensor.Vmap(func(in ...*tensor.Tensor) []*tensor.Tensor {
 				y := decay(scan, in[0].Reshape(1, 3), in[1].Reshape(5, 1, 3), w)
@@ -365,4 +392,57 @@ func TestScanOfVariables(t *testing.T) {
 		}, []*tensor.Tensor{tensor.Full(0, dtype.F32)}, []*tensor.Tensor{x}, tensor.ScanOptions{})
 		assert.Equal(t, want, listed(t, s[0]), value)
 	}
+}
+
+// Tangents of a scan hold one step, however many there are. Of what is carried moves what depends on what moves, after some steps perhaps.
+func TestTangentsOfScans(t *testing.T) {
+	tangents := func(steps int, back, scan bool) (states, moved []*tensor.Tensor) {
+		w := tensor.Linspace(0.1, 0.9, 3)
+		x := tensor.Linspace(-1, 1, steps*3).Reshape(steps, 3)
+		step := func(s, x []*tensor.Tensor) (next, out []*tensor.Tensor) {
+			return []*tensor.Tensor{s[0].Mul(0.5).Add(x[0]).Sin(), s[1].Add(s[0].Mul(w)), s[2].Mul(s[1]).Tanh(), s[3].Add(1)}, []*tensor.Tensor{s[2].Mul(x[0]), x[0].Neg()}
+		}
+		first := []*tensor.Tensor{tensor.Zeros(3), tensor.Ones(3), tensor.Ones(3), tensor.Zeros(3)}
+		return tensor.JVP(func(in ...*tensor.Tensor) []*tensor.Tensor {
+			carried := append([]*tensor.Tensor{in[0]}, first[1:]...)
+			if scan {
+				all, outs := tensor.Scan(step, carried, []*tensor.Tensor{x}, tensor.ScanOptions{Back: back})
+				return append(all, outs...)
+			}
+			list := make([][]*tensor.Tensor, 6)
+			for i := range list {
+				list[i] = make([]*tensor.Tensor, steps)
+			}
+			for i := range steps {
+				at := i
+				if back {
+					at = steps - 1 - i
+				}
+				next, out := step(carried, []*tensor.Tensor{x.Select(0, at)})
+				for k, y := range append(append([]*tensor.Tensor{}, next...), out...) {
+					list[k][at] = y
+				}
+				carried = next
+			}
+			var out []*tensor.Tensor
+			for _, l := range list {
+				out = append(out, tensor.Stack(0, l...))
+			}
+			return out
+		}, first[:1], []*tensor.Tensor{w})
+	}
+	for _, back := range []bool{false, true} {
+		want, wantMoved := tangents(7, back, false)
+		got, gotMoved := tangents(7, back, true)
+		assert.InDeltaSlice(t, listed(t, append(want, wantMoved...)...), listed(t, append(got, gotMoved...)...), 1e-5)
+	}
+	nodes := func(steps int) int {
+		_, moved := tangents(steps, false, true)
+		var us []*uop.UOp
+		for _, m := range moved {
+			us = append(us, m.Node())
+		}
+		return len(uop.Topo(us...))
+	}
+	assert.Equal(t, nodes(10), nodes(300))
 }
