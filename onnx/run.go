@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/weft-ml/weft/engine"
-	"github.com/weft-ml/weft/sizes"
 	"github.com/weft-ml/weft/tensor"
 	"github.com/weft-ml/weft/uop"
 )
@@ -351,7 +350,7 @@ func (m *Model) plan(ctx context.Context, e *engine.Engine, key string, args []*
 	if p.same = len(nodes) == 0; p.same {
 		return p, nil
 	}
-	if p.instance = m.instance(e, key, sizes.Case{Ins: stand, Roots: nodes}); p.instance != nil {
+	if p.instance = m.instance(e, key, stand, nodes); p.instance != nil {
 		return p, nil
 	}
 	p.plan, err = tensor.Capture(ctx, filled(e, stand, nodes), ins...)

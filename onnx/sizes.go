@@ -26,14 +26,90 @@ type common struct {
 type instance struct {
 	*sizes.Instance
 	family *sizes.Family
+	checks *checks // nil: the plan has them
+}
+
+// checks are those that results depend on, taken out of their graphs: indices of cases have to be within other bounds each.
+type checks struct {
+	args []uop.CheckArg
+	on   [][]int // by result: which of them it depends on
+}
+
+// apart gives graphs without checks, behind them the greatest code of each check, and what they check; nil: nothing.
+func apart(nodes []*uop.UOp) ([]*uop.UOp, *checks) {
+	out := &checks{}
+	var codes []*uop.UOp
+	bare, on := map[*uop.UOp]*uop.UOp{}, map[*uop.UOp][]int{}
+	for _, u := range uop.Topo(nodes...) {
+		for _, s := range u.Src() {
+			for _, i := range on[s] {
+				if !slices.Contains(on[u], i) {
+					on[u] = append(on[u], i)
+				}
+			}
+		}
+		if u.Op() != uop.Check {
+			bare[u] = u.WithSrc(u.Home(), func(s *uop.UOp) *uop.UOp { return bare[s] })
+			continue
+		}
+		bare[u] = bare[u.At(0)]
+		if code, a := bare[u.At(1)], u.Arg().(uop.CheckArg); code.Shape().Numel() > 0 {
+			code = code.Reshape(code.Shape().Numel()).Reduce(uop.MaxOf, 0)
+			i := slices.Index(codes, code)
+			if i < 0 {
+				i = len(codes)
+				codes, out.args = append(codes, code), append(out.args, a)
+			}
+			if !slices.Contains(on[u], i) {
+				on[u] = append(on[u], i)
+			}
+		}
+	}
+	if len(codes) == 0 {
+		return nil, nil
+	}
+	list := make([]*uop.UOp, len(nodes), len(nodes)+len(codes))
+	for i, u := range nodes {
+		list[i] = bare[u]
+		out.on = append(out.on, on[u])
+	}
+	return append(list, codes...), out
+}
+
+// checked are results that depend on codes, which come behind them.
+func (c *checks) checked(e *engine.Engine, got []*tensor.Tensor) []*tensor.Tensor {
+	outs, codes := slices.Clone(got[:len(c.on)]), got[len(c.on):]
+	for i, on := range c.on {
+		u := outs[i].Node()
+		for _, k := range on {
+			u = u.Check(codes[k].Node(), c.args[k])
+		}
+		outs[i] = tensor.FromNode(u, e)
+	}
+	return outs
 }
 
 // instance finds a common plan for a case, or makes it; nil: the case is to have a plan of its own.
-func (m *Model) instance(e *engine.Engine, key string, c sizes.Case) *instance {
+func (m *Model) instance(e *engine.Engine, key string, stand, nodes []*uop.UOp) *instance {
 	kind := e.Name()
-	for _, u := range c.Ins {
+	for _, u := range stand {
 		kind += fmt.Sprint(" ", u.DType(), len(u.Shape()))
 	}
+	if x := m.instanceOf(kind, key, sizes.Case{Ins: stand, Roots: nodes}); x != nil {
+		return x
+	}
+	bare, c := apart(nodes)
+	if c == nil {
+		return nil
+	}
+	x := m.instanceOf(kind+" and codes", key, sizes.Case{Ins: stand, Roots: bare, Codes: len(c.args)})
+	if x != nil {
+		x.checks = c
+	}
+	return x
+}
+
+func (m *Model) instanceOf(kind, key string, c sizes.Case) *instance {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.owners[key] {
@@ -54,11 +130,11 @@ func (m *Model) instance(e *engine.Engine, key string, c sizes.Case) *instance {
 	if x.Plan == nil {
 		x.Plan = &common{}
 	}
-	return &instance{x, f}
+	return &instance{x, f, nil}
 }
 
 // mostFamilies is how many kinds of inputs, of other ranks and types, are told apart.
-const mostFamilies = 8
+const mostFamilies = 16
 
 // own has a case of a common plan get a plan of its own, because the other cannot be played: the device has no memory for its room, say, or cannot copy
 // to it. It says whether p is such a case.
@@ -152,6 +228,9 @@ func (x *instance) run(ctx context.Context, e *engine.Engine, ins []*tensor.Tens
 		count, _ = x.Out(i, x.N)
 		return count, count
 	})
+	if err == nil && x.checks != nil {
+		outs = x.checks.checked(e, outs)
+	}
 	return outs, err
 }
 

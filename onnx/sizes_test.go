@@ -2,6 +2,7 @@ package onnx
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"testing"
 
@@ -193,4 +194,50 @@ func TestSharedPlanAfterACancelledRun(t *testing.T) {
 	require.NotNil(t, m.plans[0].instance)
 	require.NoError(t, once(context.Background(), 7))
 	require.NotNil(t, m.plans[0].instance)
+}
+
+// picked takes rows of nodes by the ends of edges and adds them where the edges lead: as many nodes as there are, as many edges.
+var picked = modelMsg(graphMsg(msgs(
+	nodeMsg("Gather", list("x", "from"), list("sent")),
+	nodeMsg("Mul", list("sent", "sent"), list("squares")),
+	nodeMsg("Gather", list("x", "to"), list("met")),
+	nodeMsg("Mul", list("squares", "met"), list("message")),
+	nodeMsg("ReduceSum", list("message"), list("total"), intAttr("keepdims", 0)),
+), nil, msgs(portMsg("x", Float32, -1), portMsg("from", Int64, -1), portMsg("to", Int64, -1)), msgs(portMsg("message", Float32, -1), portMsg("total", Float32))))
+
+// Indices of arrays of ever new sizes share a plan, and each is checked against its own array.
+func TestCheckedSizesSharePlans(t *testing.T) {
+	ctx := context.Background()
+	m := read(t, picked)
+	run := func(nodes, edges int, bad int64) (total float64, want float64, err error) {
+		x, from, to := make([]float32, nodes), make([]int64, edges), make([]int64, edges)
+		for i := range x {
+			x[i] = float32(i%7) - 2
+		}
+		for i := range from {
+			from[i], to[i] = int64(i*5%nodes), int64(i*3%nodes)
+			want += float64(x[from[i]] * x[from[i]] * x[to[i]])
+		}
+		if bad != 0 {
+			to[edges-1] = bad
+		}
+		out, err := m.Run(ctx, map[string]*tensor.Tensor{"x": on(tensor.Of(x, nodes)), "from": on(tensor.Of(from, edges)), "to": on(tensor.Of(to, edges))})
+		if err == nil {
+			total, err = out["total"].Item(ctx)
+		}
+		return total, want, err
+	}
+	shared := 0
+	for i := range 40 {
+		got, want, err := run(5+i, 8+i*7%30, 0)
+		require.NoError(t, err)
+		require.InDelta(t, want, got, 1e-3)
+		if m.plans[0].instance != nil {
+			shared++
+		}
+		_, _, err = run(5+i, 8+i*7%30, int64(5+i)) // the first that there is none of
+		require.ErrorContains(t, err, fmt.Sprintf("index %d is out of range", 5+i))
+		require.ErrorContains(t, err, fmt.Sprintf("%d", 5+i))
+	}
+	require.Greater(t, shared, 15)
 }
