@@ -170,7 +170,7 @@ func (g *Graph) bounds(n Values) bool {
 		for room < n[i]+most {
 			room *= 2
 		}
-		if less := room * 3 / 4; g.dear(i) && less >= n[i]+most {
+		if less := room * 3 / 4; g.dear(i) && less >= max(n[i]+most, dearRoom) {
 			room = less
 		}
 		lo[i], hi[i] = min(1, n[i]), room-most

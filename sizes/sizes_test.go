@@ -373,6 +373,7 @@ func TestRoomOfDearRows(t *testing.T) {
 		return g.Vars[0].Hi
 	}
 	assert.Equal(t, 16, most(3, 1))
+	assert.Equal(t, 2, most(1, 400))
 	assert.Equal(t, 3, most(3, 400))
 	assert.Equal(t, 6, most(5, 400))
 	assert.Equal(t, 8, most(8, 400))
