@@ -46,6 +46,7 @@ type Target struct {
 	Loose     bool
 	CPUBacked bool // the Grid runs on a CPU (llvmpipe, SwiftShader)
 	Features  plan.Features
+	Compiling int                      // multiply-adds in the time that it takes to compile a kernel, about; 0: unknown
 	Unroll    Unroll                   // see the pass "unroll"
 	Splats    bool                     // numbers that vectors are computed with have to be repeated in all lanes: see the pass "splats"
 	Fours     func(d dtype.DType) bool // nil, or which arrays are better read by four: see the pass "fours"

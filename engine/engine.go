@@ -373,6 +373,13 @@ func (e *Engine) rename(name string) {
 	e.called.Store(&name)
 }
 
+// Compiling is how many multiply-adds the device does in the time that it takes to compile a kernel, about.
+func (e *Engine) Compiling() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.machine.Target.Compiling
+}
+
 // Info describes the device.
 func (e *Engine) Info() plan.Info { return e.Device().Info() }
 

@@ -35,7 +35,7 @@ func (e *Engine) playSized(ctx context.Context, c *canonical, targets []target) 
 		if e.sizes == nil || len(e.sizes) >= mostKinds {
 			e.sizes = map[string]*sizes.Family{}
 		}
-		f = &sizes.Family{Early: e.opts.EarlySizes}
+		f = &sizes.Family{Early: e.opts.EarlySizes, Compiling: e.machine.Target.Compiling}
 		e.sizes[string(kind)] = f
 	}
 	h := fnv.New128a()

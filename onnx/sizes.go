@@ -95,21 +95,21 @@ func (m *Model) instance(e *engine.Engine, key string, stand, nodes []*uop.UOp) 
 	for _, u := range stand {
 		kind += fmt.Sprint(" ", u.DType(), len(u.Shape()))
 	}
-	if x := m.instanceOf(kind, key, sizes.Case{Ins: stand, Roots: nodes}); x != nil {
+	if x := m.instanceOf(e, kind, key, sizes.Case{Ins: stand, Roots: nodes}); x != nil {
 		return x
 	}
 	bare, c := apart(nodes)
 	if c == nil {
 		return nil
 	}
-	x := m.instanceOf(kind+" and codes", key, sizes.Case{Ins: stand, Roots: bare, Codes: len(c.args)})
+	x := m.instanceOf(e, kind+" and codes", key, sizes.Case{Ins: stand, Roots: bare, Codes: len(c.args)})
 	if x != nil {
 		x.checks = c
 	}
 	return x
 }
 
-func (m *Model) instanceOf(kind, key string, c sizes.Case) *instance {
+func (m *Model) instanceOf(e *engine.Engine, kind, key string, c sizes.Case) *instance {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.owners[key] {
@@ -117,7 +117,7 @@ func (m *Model) instanceOf(kind, key string, c sizes.Case) *instance {
 	}
 	f := m.families[kind]
 	if f == nil {
-		f = &sizes.Family{}
+		f = &sizes.Family{Compiling: e.Compiling()}
 		if m.families == nil || len(m.families) >= mostFamilies {
 			m.families = map[string]*sizes.Family{}
 		}

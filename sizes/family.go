@@ -10,7 +10,8 @@ import (
 // Family are the cases of a program that are alike but for their sizes, as far as it has met them. It decides which of them have plans of their own: the
 // first ones, because most programs have one or two sizes, and those that come again and again, because a plan for one size may be the faster one.
 type Family struct {
-	Early bool // (tests) cases of few kernels have no more plans of their own than others, and mistakes are not caught
+	Compiling int  // multiply-adds in the time that it takes to compile a kernel, about; 0: unknown
+	Early     bool // (tests) cases of few kernels have no more plans of their own than others, and mistakes are not caught
 
 	graphs []*Graph       // the least room first
 	last   []Case         // of other sizes each, the newest last
@@ -48,12 +49,12 @@ func (f *Family) Instance(key string, c Case) *Instance {
 		f.sizes++
 		f.last = append(f.last[max(0, len(f.last)-ownPlans):], c)
 	}
-	if again := f.Again(key); again || f.sizes <= ownPlans || !f.Early && f.sizes <= ownSmall && kernels(c) <= fewKernels {
+	if again := f.Again(key); again || f.sizes <= ownPlans || !f.Early && f.sizes <= ownSmall && workOf(c.Roots).kernels <= fewKernels {
 		return nil
 	}
 	for _, g := range f.graphs {
 		if x := g.instance(c); x != nil {
-			return x
+			return f.worth(x, c)
 		}
 	}
 	// What the last three agree on is likely to hold for the next. Two of them may be alike where the first of a program is another one: a prompt,
@@ -65,7 +66,7 @@ func (f *Family) Instance(key string, c Case) *Instance {
 		}
 		if x := g.instance(c); x != nil {
 			f.keep(g)
-			return x
+			return f.worth(x, c)
 		}
 	}
 	return nil
@@ -83,17 +84,48 @@ func (f *Family) between(cases []Case) (g *Graph) {
 	return Between(cases...)
 }
 
-// kernels is about how many a case takes: one for each reduction and its like, or one.
-func kernels(c Case) (n int) {
-	for _, u := range uop.Topo(c.Roots...) {
+// worth is an instance, or nil where to compute what there is room for takes longer than to compile a plan without.
+func (f *Family) worth(x *Instance, c Case) *Instance {
+	room := 1.0
+	for i, v := range x.Vars {
+		room *= float64(v.Hi) / float64(max(1, x.N[i]))
+	}
+	w := workOf(c.Roots)
+	if f.Compiling > 0 && !f.Early && (room-1)*float64(w.terms) > float64(w.kernels*f.Compiling) {
+		return nil
+	}
+	return x
+}
+
+// work is about what a graph takes.
+type work struct {
+	kernels int // one for each reduction and its like, and more than a few for a loop
+	terms   int // of sums
+	shared  int // elements of arrays
+}
+
+func workOf(roots []*uop.UOp) (w work) {
+	bodies := map[*uop.LoopBody]bool{}
+	for _, u := range uop.Topo(roots...) {
 		switch u.Op() {
-		case uop.Reduce, uop.Scan, uop.ArgSort, uop.Scatter, uop.Contiguous:
-			n++
-		case uop.Loop: // its steps are more than a few
-			n += fewKernels + 1
+		case uop.Reduce:
+			w.kernels++
+			w.terms += u.At(0).Shape().Numel()
+		case uop.Scan, uop.ArgSort, uop.Scatter, uop.Contiguous:
+			w.kernels++
+		case uop.Loop:
+			if a := u.Arg().(uop.LoopArg); !bodies[a.LoopBody] {
+				bodies[a.LoopBody] = true
+				step := workOf(a.Pure)
+				w.kernels += fewKernels + step.kernels
+				w.terms += a.Steps * step.terms
+			}
+		case uop.Buffer, uop.Param:
+			w.shared += u.Shape().Numel()
 		}
 	}
-	return max(n, 1)
+	w.kernels = max(w.kernels, 1)
+	return w
 }
 
 func (f *Family) keep(g *Graph) {

@@ -127,18 +127,10 @@ const (
 
 // leastRoom is what the axes have room for at least whose elements a case has n of.
 func (c Case) leastRoom(n Values) (least Values) {
-	terms, shared := 0, 1
-	for _, u := range uop.Topo(c.Roots...) {
-		switch u.Op() {
-		case uop.Reduce:
-			terms += u.At(0).Shape().Numel()
-		case uop.Buffer, uop.Param:
-			shared += u.Shape().Numel()
-		}
-	}
+	w := workOf(c.Roots)
 	for i := range least {
-		row := terms / max(1, n[i])
-		if least[i] = leastRoom; row >= muchRow && row/dearRow > shared {
+		row := w.terms / max(1, n[i])
+		if least[i] = leastRoom; row >= muchRow && row/dearRow > w.shared {
 			least[i] = dearRoom
 		}
 	}

@@ -358,6 +358,23 @@ func TestFamilyOfFewKernels(t *testing.T) {
 	}
 }
 
+// A plan with room for more is not worth it where that takes longer than to compile one without.
+func TestRoomThatIsTooDear(t *testing.T) {
+	sums := alone(func(x *uop.UOp) *uop.UOp { return x.Mul(x).Reduce(uop.Sum, 1) })
+	shared := func(compiling, rows int) bool {
+		f := &Family{Compiling: compiling}
+		var x *Instance
+		for n := range 20 {
+			x = f.Instance(fmt.Sprint(n), made(sums, uop.Shape{rows + n, 100}))
+		}
+		return x != nil
+	}
+	assert.True(t, shared(0, 100), "nothing is known of the device")
+	assert.True(t, shared(900, 100), "119 rows in room for 128, of 100 terms each")
+	assert.False(t, shared(800, 100))
+	assert.False(t, shared(900, 110), "129 rows in room for 256")
+}
+
 // Rows that take much arithmetic beside what all of them share have room for a power of two of them, or three quarters of it, others for 16.
 func TestRoomOfDearRows(t *testing.T) {
 	products := func(in ...*uop.UOp) []*uop.UOp { // each of the places of a row by a matrix

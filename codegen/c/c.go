@@ -52,7 +52,7 @@ func Target(m Machine) *codegen.Target {
 		whole = 0
 	}
 	return &codegen.Target{
-		Name: "c", LineCycles: line, SplitLoads: m.VectorBytes == 32, Prefetch: m.VectorBytes == 32, VectorLen: func(d dtype.DType) int {
+		Name: "c", Compiling: 1 << 31, LineCycles: line, SplitLoads: m.VectorBytes == 32, Prefetch: m.VectorBytes == 32, VectorLen: func(d dtype.DType) int {
 			if d.Size() == 0 {
 				return 0
 			}

@@ -21,7 +21,7 @@ import (
 // computed in F32 where an op rounds.
 func Target(noOpt bool) *codegen.Target {
 	return &codegen.Target{
-		Name: "interp", VectorLen: func(dtype.DType) int { return 0 }, Registers: 16, L1: 32 << 10, L2: 512 << 10,
+		Name: "interp", Compiling: 1 << 19, VectorLen: func(dtype.DType) int { return 0 }, Registers: 16, L1: 32 << 10, L2: 512 << 10,
 		Nests: codegen.NestLimits{Most: 12, Flops: 1 << 15, Bytes: 1 << 16, Before: 64, Rows: 8},
 		Has:   has, Total: true, NoOpt: noOpt,
 	}

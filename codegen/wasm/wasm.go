@@ -39,7 +39,7 @@ func Target(m Machine) *codegen.Target {
 		nests.Most, nests.Flops, nests.Bytes = 12, 120_000, 120_000 // what runtime/wasm has one thread do
 	}
 	return &codegen.Target{
-		Name: "wasm", VectorLen: vectorLen, Registers: registers, L1: 32 << 10, L2: 512 << 10, ReadsAhead: ahead, OneStream: !m.Wazero, HoldsLoads: !m.Wazero, Has: m.has, RelaxedFMA: m.Relaxed, SoftFMA: m.Fused, Broad: m.Wazero, NoOpt: m.NoOpt,
+		Name: "wasm", Compiling: 1 << 26, VectorLen: vectorLen, Registers: registers, L1: 32 << 10, L2: 512 << 10, ReadsAhead: ahead, OneStream: !m.Wazero, HoldsLoads: !m.Wazero, Has: m.has, RelaxedFMA: m.Relaxed, SoftFMA: m.Fused, Broad: m.Wazero, NoOpt: m.NoOpt,
 		Nests: nests, ShortLoops: true, Splats: true, Unroll: codegen.Unroll{Copies: 4, Ops: 1000},
 	}
 }

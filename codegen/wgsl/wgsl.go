@@ -49,12 +49,13 @@ func Target(m Machine) *codegen.Target {
 	}
 	least(&m.Tile, 64)
 	var unroll codegen.Unroll
-	parallel := 0
+	parallel, compiling := 0, 1<<27
 	if !m.CPUBacked {
+		compiling = 1 << 33
 		unroll, parallel = codegen.Unroll{Copies: 4, Bound: 8, Ops: 1000}, invocationsAtOnce
 	}
 	return &codegen.Target{
-		Unroll: unroll, Parallel: parallel, Loose: !m.CPUBacked,
+		Unroll: unroll, Parallel: parallel, Compiling: compiling, Loose: !m.CPUBacked,
 		Name: Name, VectorLen: func(dtype.DType) int { return 1 }, Registers: m.Tile, Has: has, Limits: m.Limits, NoOpt: m.NoOpt,
 		Grid: true, ShortLoops: true, CPUBacked: m.CPUBacked, Features: m.Features,
 		Fours: func(d dtype.DType) bool { return d.Size() == 4 || d == dtype.F16 && m.Features.Has(plan.Half) },
