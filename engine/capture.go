@@ -86,6 +86,9 @@ func (e *Engine) begin(ctx context.Context, inputs []*uop.UOp) (*recording, erro
 		return nil, err
 	}
 	defer e.mu.Unlock()
+	if err := e.shut(); err != nil {
+		return nil, err
+	}
 	if e.machine.Evaluate != nil {
 		return nil, fmt.Errorf("%s evaluates graphs and cannot capture; use another device", e.name)
 	}
@@ -111,6 +114,9 @@ func (e *Engine) finish(ctx context.Context, inputs []*uop.UOp, rec *recording, 
 		return nil, err
 	}
 	defer e.mu.Unlock()
+	if err := e.shut(); err != nil { // meanwhile
+		return nil, err
+	}
 	for _, o := range outs {
 		rec.add(o)
 	}
@@ -242,6 +248,9 @@ func (c *Captured) RunWith(ctx context.Context, dst, inputs []*uop.UOp, with Bin
 		return nil, err
 	}
 	defer c.engine.mu.Unlock()
+	if err := c.engine.shut(); err != nil {
+		return nil, err
+	}
 	var outs []*uop.UOp
 	renewed := c.drawn
 	err := c.engine.again(ctx, func() (err error) {

@@ -20,6 +20,7 @@ type pressure struct {
 	most   int64 // how many that may be; 0 before the first collection
 	freeMu sync.Mutex
 	free   []*cell     // unused, not yet given back
+	over   bool        // the engine was closed: nothing is left to be given back
 	used   time.Time   // when memory was handed out last
 	idle   *time.Timer // ends a time without use; nil: nothing waits for that
 	ran    int         // collections
@@ -38,7 +39,9 @@ const (
 // unused is told by the collector of a cell whose storage is gone. Devices are not safe for concurrent use, so it only queues.
 func (m *memory) unused(c *cell) {
 	m.freeMu.Lock()
-	m.free = append(m.free, c)
+	if !m.over {
+		m.free = append(m.free, c)
+	}
 	m.freeMu.Unlock()
 }
 
@@ -141,4 +144,40 @@ func (e *Engine) paused() {
 	if m.since >= idleWaiting {
 		m.collect()
 	}
+}
+
+// drop lets go of all that an engine has, which is being closed: the memory of arrays, although a program may refer to them still, and
+// all that refers to nodes. The collector is to tell the engine of arrays that are gone, so it keeps the engine, and with it what that refers to,
+// until each of them is.
+func (e *Engine) drop() {
+	m := &e.memory
+	for _, c := range m.cells {
+		c.number, c.now = 0, nil
+		m.release(c)
+	}
+	m.cells = nil
+	m.freeMu.Lock()
+	m.free, m.over = nil, true
+	m.freeMu.Unlock()
+	if m.idle != nil {
+		m.idle.Stop()
+		m.idle = nil
+	}
+	for _, p := range e.plans {
+		p.unload()
+	}
+	e.forgetRefits()
+	clear(e.plans)
+	clear(e.kernels)
+	clear(e.entries)
+	clear(e.families)
+	clear(e.sizes)
+	clear(e.alike)
+	clear(e.tuning.known)
+	e.eager, e.foreseen = knownGraphs{}, foreseen{}
+	e.bodies.Lock()
+	e.bodies.kept, e.bodies.gone = nil, nil
+	e.bodies.Unlock()
+	uop.EndGeneration()
+	uop.EndGeneration()
 }

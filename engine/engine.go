@@ -271,7 +271,7 @@ type Engine struct {
 	mu      turns
 	machine *Machine
 	lost    *runtime.Lost // why there is no device now, or nil
-	closed  bool          // Close was called: no other is opened in its place
+	closed  bool          // Close was called: nothing is left, and no other is opened in its place
 	journal journal
 	plans   map[string]*compiled
 	kernels map[string]plan.Kernel // by Spec
@@ -409,7 +409,7 @@ func (e *Engine) Sync(ctx context.Context) error {
 	return e.attempt(ctx, func() error { return e.machine.Device.Sync(ctx) })
 }
 
-// Close gives the device back. Buffers on it are lost.
+// Close gives the device back, and all memory: arrays on it are lost, and whatever needs them or the device is a *runtime.Closed.
 func (e *Engine) Close() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -420,8 +420,20 @@ func (e *Engine) Close() error {
 	mu.Unlock()
 	e.closeTuning()
 	e.closePlans()
-	if e.closed = true; e.lost != nil {
+	if !e.closed {
+		e.closed = true
+		e.drop()
+	}
+	if e.lost != nil {
 		return nil
 	}
 	return e.machine.Device.Close()
+}
+
+// shut is an error once Close was called.
+func (e *Engine) shut() error {
+	if e.closed {
+		return &runtime.Closed{Device: e.name}
+	}
+	return nil
 }

@@ -39,7 +39,7 @@ func (e *Engine) Fill(ctx context.Context, d dtype.DType, shape []int, f Fill) (
 }
 
 // fill lets others use the engine while it waits. They may find that the device is lost: then the array has other memory
-// when it comes back, if there is a device again.
+// when it comes back, if there is a device again. Or they close the engine.
 func (e *Engine) fill(ctx context.Context, s *storage, f Fill) error {
 	e.filling++
 	defer func() { e.filling-- }()
@@ -55,6 +55,8 @@ func (e *Engine) fill(ctx context.Context, s *storage, f Fill) error {
 		switch {
 		case s.mem == m:
 			return err
+		case e.closed:
+			return e.shut()
 		case e.lost != nil:
 			return e.lost
 		case ctx.Err() != nil:

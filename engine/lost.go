@@ -26,13 +26,13 @@ const maxLosses = 3
 // attempt has f use the device. If it is lost, another one is opened, what was on it is brought back, and f is called
 // again. If none can be opened that is an error, and the next attempt tries once more.
 func (e *Engine) attempt(ctx context.Context, f func() error) error {
+	if err := e.shut(); err != nil {
+		return err
+	}
 	if !e.machine.MayBeLost {
 		return f()
 	}
 	for losses := 0; ; losses++ {
-		if e.closed {
-			return &runtime.Closed{Device: e.name}
-		}
 		var err error
 		if e.lost != nil {
 			err = e.recover(ctx)

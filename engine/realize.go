@@ -43,6 +43,9 @@ func (e *Engine) Realize(ctx context.Context, nodes ...*uop.UOp) error {
 		return err
 	}
 	defer e.mu.Unlock()
+	if err := e.shut(); err != nil {
+		return err
+	}
 	if err := e.arrive(ctx, nodes...); err != nil {
 		return err
 	}

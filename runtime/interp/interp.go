@@ -116,6 +116,7 @@ func (d *Device) Close() error {
 		d.memory.Lock()
 		defer d.memory.Unlock()
 		d.memory.spare.Trim(0)
+		d.crew = nil // which has the arrays of the last play at hand
 	}
 	return nil
 }

@@ -71,7 +71,10 @@ func (p *Pool[B]) Trim(bytes int64) {
 		p.bytes -= p.list[n].size
 		p.drop(p.list[n].block)
 	}
-	p.forget(n)
+	if p.forget(n); len(p.list) == 0 && p.timer != nil { // which keeps the owner in memory
+		p.timer.Stop()
+		p.timer = nil
+	}
 }
 
 // forget takes the oldest n out of the list.

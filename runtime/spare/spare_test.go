@@ -87,3 +87,15 @@ func TestAge(t *testing.T) {
 		assert.Equal(t, []string{"unused", "used", "new"}, given())
 	})
 }
+
+// A pool without blocks waits for nothing: its owner may be about to go, and a timer would keep it.
+func TestNothingWaits(t *testing.T) {
+	var mu sync.Mutex
+	p := New(&mu, func(int) {})
+	p.Put(1, 10)
+	p.Trim(0)
+	assert.Nil(t, p.timer)
+	p.Put(2, 10)
+	assert.NotNil(t, p.timer)
+	p.Trim(0)
+}

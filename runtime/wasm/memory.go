@@ -219,5 +219,9 @@ func (y *memory) close() {
 	y.Lock()
 	defer y.Unlock()
 	y.closed = true
+	if y.timer != nil {
+		y.timer.Stop()
+		y.timer = nil
+	}
 	y.pages.release()
 }
