@@ -166,11 +166,23 @@ func (e *Engine) resolved(asked []target, rec *recording) (out []target, err err
 
 // inOrder puts the assignments to one buffer into the order in which they were made: the last one's value stays.
 func inOrder(targets []target) {
-	for i := range targets {
-		for j := range i {
-			if a, b := &targets[j], &targets[i]; a.dest != nil && a.store == b.store && assignments(a.node) > assignments(b.node) {
-				*a, *b = *b, *a
-			}
+	at := map[*storage][]int{}
+	for i, t := range targets {
+		if t.dest != nil {
+			at[t.store] = append(at[t.store], i)
+		}
+	}
+	for _, places := range at {
+		if len(places) == 1 {
+			continue
+		}
+		same := make([]target, len(places))
+		for k, i := range places {
+			same[k] = targets[i]
+		}
+		slices.SortStableFunc(same, func(a, b target) int { return assignments(a.node) - assignments(b.node) })
+		for k, i := range places {
+			targets[i] = same[k]
 		}
 	}
 }

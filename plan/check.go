@@ -3,7 +3,6 @@ package plan
 import (
 	"errors"
 	"fmt"
-	"math"
 )
 
 // Check says what is wrong with a plan for one of the targets, or nil: everything that a device can know before it
@@ -43,9 +42,13 @@ func (p *Plan) Check(targets ...string) error {
 	return nil
 }
 
+// fewArgs is how many arguments any plan may have, with memories or without.
+const fewArgs = 1 << 15
+
 func (p *Plan) checkMemory() error {
+	most := max(len(p.Memory), fewArgs) // Args says how much is made for a play: a plan of a few bytes must not have that be much
 	for i, m := range p.Memory {
-		if m.Kind > State || m.Bytes < 0 || m.Kind != Arena && (m.Arg < 0 || m.Arg > math.MaxInt16) {
+		if m.Kind > State || m.Bytes < 0 || m.Kind != Arena && (m.Arg < 0 || m.Arg >= most) {
 			return fmt.Errorf("memory %d (kind %d, argument %d, %d bytes) makes no sense", i, m.Kind, m.Arg, m.Bytes)
 		}
 	}

@@ -10,7 +10,11 @@ import (
 
 // made lists the origins of what the kernel of a stored node computes, operands first; nil where nobody said where nodes were made.
 func (s *scheduler) made(root *uop.UOp) (out []*uop.Origin) {
-	if !slices.ContainsFunc(s.graph.Roots, func(r Root) bool { return r.Value.Origin() != nil }) {
+	if s.told == nil {
+		told := slices.ContainsFunc(s.graph.Roots, func(r Root) bool { return r.Value.Origin() != nil })
+		s.told = &told
+	}
+	if !*s.told {
 		return nil
 	}
 	type visit struct {

@@ -288,6 +288,7 @@ type scheduler struct {
 	bufs    []Buf
 	bufOf   map[*uop.UOp]int // stored node or Param → buffer
 	fresh   map[int]int      // buffer that will replace an input: buffer → input slot
+	told    *bool            // somebody said where nodes were made; nil: not looked yet
 	kernels []*kernel
 	copies  []Step // after all kernels
 
@@ -393,21 +394,33 @@ func (s *scheduler) result() *Result {
 		}
 		r.Steps = append(r.Steps, Step{st.Spec, bufs, st.From, st.Made})
 	}
-	for i := range s.graph.Roots {
-		r.Roots = append(r.Roots, number[s.rootBuf(i)])
+	for _, b := range s.rootBufs() {
+		r.Roots = append(r.Roots, number[b])
 	}
 	return r
 }
 
-func (s *scheduler) rootBuf(i int) int {
-	for b, buf := range s.bufs {
-		root := s.graph.Roots[i]
-		if root.Dest >= 0 && buf.Kind == InputBuf && buf.Index == root.Dest {
-			return b
-		}
-		if root.Dest < 0 && buf.Kind == OutputBuf && buf.Index == i {
-			return b
+// rootBufs are the buffers of the roots.
+func (s *scheduler) rootBufs() []int {
+	inputs, outputs := map[int]int{}, map[int]int{} // by Index, of which each kind has its own
+	for b := len(s.bufs) - 1; b >= 0; b-- {         // the first of equal ones stays
+		switch buf := s.bufs[b]; buf.Kind {
+		case InputBuf:
+			inputs[buf.Index] = b
+		case OutputBuf:
+			outputs[buf.Index] = b
 		}
 	}
-	panic("BUG: root without buffer")
+	out := make([]int, len(s.graph.Roots))
+	for i, root := range s.graph.Roots {
+		b, ok := outputs[i]
+		if root.Dest >= 0 {
+			b, ok = inputs[root.Dest]
+		}
+		if !ok {
+			panic("BUG: root without buffer")
+		}
+		out[i] = b
+	}
+	return out
 }

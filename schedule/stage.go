@@ -85,9 +85,7 @@ func (g Stage) Form() *Form {
 	f.Steps = append(f.Steps, s.copies...)
 	f.Ordered = g.Phase >= Order
 	if f.Ordered {
-		for i := range s.graph.Roots {
-			f.RootBuf = append(f.RootBuf, s.rootBuf(i))
-		}
+		f.RootBuf = s.rootBufs()
 	}
 	return f
 }

@@ -54,3 +54,18 @@ func TestLong(t *testing.T) {
 		}
 	}
 }
+
+// A program that adds one more array each step and reads what comes of it late has one graph over all of them, of more arrays than anybody
+// would write down.
+func TestManyArrays(t *testing.T) {
+	b := newBench(t, "INTERP", engine.Options{})
+	const n = 33_000
+	sum, want := b.leaf(dtype.F32, bytesOf([]float32{0}), 1), 0
+	for i := range n {
+		sum = sum.Add(b.leaf(dtype.F32, bytesOf([]float32{float32(i % 7)}), 1))
+		want += i % 7
+	}
+	v, err := tensor.Data[float32](context.Background(), sum)
+	require.NoError(t, err)
+	require.Equal(t, []float32{float32(want)}, v)
+}
