@@ -313,6 +313,9 @@ func (e *Engine) borrow(ctx context.Context, u *uop.UOp, f func(s *storage) erro
 	if s == nil {
 		return fmt.Errorf("BUG: read of %v, which is not realized", u)
 	}
+	if s.engine != e {
+		return e.notHere(b)
+	}
 	if err := s.check(b, nil); err != nil {
 		return err
 	}

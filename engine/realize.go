@@ -252,7 +252,7 @@ func (r *resolver) resolve(root *uop.UOp) (*uop.UOp, error) {
 		}
 		if b, s := buffer(u); b != nil {
 			if s == nil || s.engine != r.engine {
-				return nil, fmt.Errorf("a tensor on %s is used on %s; move it with On", b.Arg().(uop.BufferArg).Device, r.engine.name)
+				return nil, r.engine.notHere(b)
 			}
 			if err := s.check(b, r.rec); err != nil {
 				return nil, err
@@ -285,6 +285,14 @@ func (r *resolver) resolve(root *uop.UOp) (*uop.UOp, error) {
 		stack = stack[:len(stack)-1]
 	}
 	return r.of(root), nil
+}
+
+// notHere is the error of a Buffer that is in no memory of this engine's.
+func (e *Engine) notHere(b *uop.UOp) error {
+	if on := b.Arg().(uop.BufferArg).Device; on != e.name {
+		return fmt.Errorf("a tensor on %s is used on %s; move it with On", on, e.name)
+	}
+	return fmt.Errorf("a tensor belongs to another engine of %s, one that was closed or opened by itself; make it anew from its elements", e.name)
 }
 
 // of is what u was resolved to, or nil.

@@ -282,7 +282,10 @@ func (c *Captured) check(op string, inputs []*Tensor) error {
 		if in.DType() != c.types[i] {
 			return &TypeError{Op: op, Types: []dtype.DType{in.DType()}, Reason: fmt.Sprintf("input %d was captured as %v; use To", i, c.types[i]), At: caller()}
 		}
-		if in.Engine() != nil && in.Engine() != c.eng {
+		if on := in.Engine(); on != nil && on != c.eng {
+			if on.Name() == c.eng.Name() {
+				return &ArgumentError{Op: op, Reason: fmt.Sprintf("the captured function, or input %d, belongs to %s", i, otherEngine(on.Name())), At: caller()}
+			}
 			return &ArgumentError{Op: op, Reason: fmt.Sprintf("input %d lies on %s, the captured function runs on %s; move it with On", i, in.Device(), c.eng.Name()), At: caller()}
 		}
 	}

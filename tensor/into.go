@@ -78,7 +78,10 @@ func (c *Captured) checkInto(dst []*Tensor) error {
 		if d.DType() != of {
 			return &TypeError{Op: "RunInto", Types: []dtype.DType{d.DType()}, Reason: fmt.Sprintf("result %d is %v; give a tensor of that type", i, of), At: caller()}
 		}
-		if d.Engine() != nil && d.Engine() != c.eng {
+		if on := d.Engine(); on != nil && on != c.eng {
+			if on.Name() == c.eng.Name() {
+				return &ArgumentError{Op: "RunInto", Reason: fmt.Sprintf("the captured function, or the tensor for result %d, belongs to %s", i, otherEngine(on.Name())), At: caller()}
+			}
 			return &ArgumentError{Op: "RunInto", Reason: fmt.Sprintf("the tensor for result %d lies on %s, the captured function runs on %s; give one there", i, d.Device(), c.eng.Name()), At: caller()}
 		}
 	}

@@ -142,7 +142,12 @@ func commonType(os ...operand) dtype.DType {
 	return d
 }
 
-// place is the device of an operation on os: they must agree.
+// otherEngine says what is wrong where two engines have the same name.
+func otherEngine(name string) string {
+	return "another engine of " + name + ", one that was closed or opened by itself; make all on one"
+}
+
+// commonEngine is the device of an operation on ts: they must agree.
 func commonEngine(op string, ts ...*Tensor) *engine.Engine {
 	var e *engine.Engine
 	for _, t := range ts {
@@ -151,6 +156,9 @@ func commonEngine(op string, ts ...*Tensor) *engine.Engine {
 		case e == nil:
 			e = t.Engine()
 		case e != t.Engine():
+			if e.Name() == t.Engine().Name() {
+				failArg(op, "a tensor belongs to %s", otherEngine(e.Name()))
+			}
 			failArg(op, "tensors on %s and %s meet; move one with On", e.Name(), t.Engine().Name())
 		}
 	}
