@@ -94,3 +94,16 @@ func TestClosed(t *testing.T) {
 		assert.Zero(t, e.Stats().LiveBytes, device)
 	}
 }
+
+// An engine may be closed while elements are on their way to it.
+func TestClosedWhileFilling(t *testing.T) {
+	e, _, _, _ := opened(t, "INTERP")
+	calls := 0
+	_, err := e.Fill(t.Context(), dtype.F32, []int{4}, func(runtime.Device, runtime.Mem) (func(context.Context) error, error) {
+		calls++
+		return func(context.Context) error { return e.Close() }, nil
+	})
+	require.ErrorAs(t, err, new(*runtime.Closed))
+	require.Equal(t, 1, calls)
+	assert.Zero(t, e.Stats().LiveBytes)
+}
