@@ -134,9 +134,12 @@ func (t *Tensor) Solve(b *Tensor) *Tensor {
 }
 
 // SolveTriangular gives x with t·x = b, where only the upper (or lower) triangle of t counts and, when unit is set,
-// its diagonal is taken as ones. A 0 in the diagonal is a *ValueError when the result is read.
+// its diagonal is taken as ones. A list b is one column, and the solution is a list. A 0 in the diagonal is a *ValueError when the result is read.
 func (t *Tensor) SolveTriangular(b *Tensor, upper, unit bool) *Tensor {
 	t.square("SolveTriangular")
+	if b.Rank() == 1 {
+		return t.SolveTriangular(b.Unsqueeze(-1), upper, unit).Squeeze(-1)
+	}
 	n := t.Dim(-1)
 	if b.Rank() < 2 || b.Dim(-2) != n || b.DType() != t.DType() {
 		fail("SolveTriangular", shapesOf(t, b), "the right side needs %d rows of type %v", n, t.DType())
@@ -304,8 +307,11 @@ func (t *Tensor) LogDet() *Tensor {
 	return sign.Lt(0).Where(math.NaN(), l)
 }
 
-// CholeskySolve gives x with l·lᵀ·x = b for lower triangular l.
+// CholeskySolve gives x with l·lᵀ·x = b for lower triangular l. A list b is one column, and the solution is a list.
 func (l *Tensor) CholeskySolve(b *Tensor) *Tensor {
+	if b.Rank() == 1 {
+		return l.CholeskySolve(b.Unsqueeze(-1)).Squeeze(-1)
+	}
 	return l.T().SolveTriangular(l.SolveTriangular(b, false, false), true, false)
 }
 

@@ -120,6 +120,25 @@ func TestSolveTriangularOfManyRows(t *testing.T) {
 	})
 }
 
+// A list is a right side of one column, as of Solve: the solution is a list, one for each matrix.
+func TestTriangularSystemsOfOneList(t *testing.T) {
+	a := quick([]float64{2, 0, 0, 1, 4, 0, 3, 1, 2, 1, 0, 0, 5, 2, 0, 1, 1, 4}, 2, 3, 3)
+	b := quick([]float64{2, 9, -4}, 3)
+	column := b.Unsqueeze(-1)
+	for _, upper := range []bool{false, true} {
+		same(t, values(t, a.SolveTriangular(column, upper, false).Squeeze(-1)), a.SolveTriangular(b, upper, false))
+	}
+	same(t, values(t, a.CholeskySolve(column).Squeeze(-1)), a.CholeskySolve(b))
+	one := a.Select(0, 0)
+	require.Equal(t, []int{3}, one.CholeskySolve(b).Shape())
+	want, got := one.CholeskySolve(column).Square().Sum().Grad(a, b), one.CholeskySolve(b).Square().Sum().Grad(a, b)
+	for i := range want {
+		same(t, values(t, want[i]), got[i])
+	}
+	err := tensor.Try(func() { a.SolveTriangular(b.Narrow(0, 0, 2), true, false) })
+	require.ErrorContains(t, err, "the right side needs 3 rows of type float64")
+}
+
 // What is no number in the right side stays in its column, and below the row in which it stands.
 func TestSolveTriangularKeepsNoNumbersApart(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)

@@ -216,7 +216,7 @@ export const shapes = {
   },
   solved: (x, o, c) => {
     const b = shapeOf(o.b)
-    return [...c.broadcast(batch(x), batch(b)), ...b.slice(-2)]
+    return b.length === 1 ? [...batch(x), ...b] : [...c.broadcast(batch(x), batch(b)), ...b.slice(-2)]
   },
   lstsq: (x, o) => [...batch(x), x.at(-1), ...shapeOf(o.b).slice(x.length - 1)],
   tensorSolve: (x, o) => x.slice(shapeOf(o.b).length),

@@ -835,9 +835,9 @@ export class Tensor {
   singularValues(): Tensor
   /** solve gives x with t·x = b. b has rows like t; with one axis less than t and the same batch it is a vector. A singular t is a error when the result is read. */
   solve(b: Tensor): Tensor
-  /** choleskySolve gives x with l·lᵀ·x = b for lower triangular l. */
+  /** choleskySolve gives x with l·lᵀ·x = b for lower triangular l. A list b is one column, and the solution is a list. */
   choleskySolve(b: Tensor): Tensor
-  /** solveTriangular gives x with t·x = b, where only the upper (or lower) triangle of t counts and, when unit is set, its diagonal is taken as ones. A 0 in the diagonal is a error when the result is read. */
+  /** solveTriangular gives x with t·x = b, where only the upper (or lower) triangle of t counts and, when unit is set, its diagonal is taken as ones. A list b is one column, and the solution is a list. A 0 in the diagonal is a error when the result is read. */
   solveTriangular(b: Tensor, options?: { upper?: boolean; unit?: boolean }): Tensor
   /** lstsq gives the x of least norm for which the norm of t·x − b is least: t is m×n of any rank, b has m rows. With one axis less than t, b is a vector. Columns that lie in the span of others but for the larger size times the type's precision have no rank. */
   lstsq(b: Tensor): Tensor

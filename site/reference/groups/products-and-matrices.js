@@ -93,13 +93,13 @@ export const methods = [
   },
   {
     name: "choleskySolve", form: "x.choleskySolve(b: Tensor)", gives: "Tensor",
-    says: "choleskySolve gives x with l·lᵀ·x = b for lower triangular l.",
+    says: "choleskySolve gives x with l·lᵀ·x = b for lower triangular l. A list b is one column, and the solution is a list.",
     uses: ["m", "b"],
     run: ({ w, m, b }) => m.cholesky().choleskySolve(b),
   },
   {
     name: "solveTriangular", form: "x.solveTriangular(b: Tensor, options?: { upper?: boolean; unit?: boolean })", gives: "Tensor",
-    says: "solveTriangular gives x with t·x = b, where only the upper (or lower) triangle of t counts and, when unit is set, its diagonal is taken as ones. A 0 in the diagonal is a error when the result is read.",
+    says: "solveTriangular gives x with t·x = b, where only the upper (or lower) triangle of t counts and, when unit is set, its diagonal is taken as ones. A list b is one column, and the solution is a list. A 0 in the diagonal is a error when the result is read.",
     uses: ["m", "b"],
     run: ({ w, m, b }) => m.solveTriangular(b, {upper: true}),
   },
