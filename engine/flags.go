@@ -163,24 +163,75 @@ func flagTargets(columns []column) []target {
 	return out
 }
 
-// flagRows is the largest code of each column of a group.
+// flagRows is the largest code of each column of a group. Codes of one shape are looked through along its axes, which are often those of what
+// indices are computed from; others are laid in rows.
 func flagRows(columns map[int]column, group []int) *uop.UOp {
-	width := 0
-	for _, c := range group {
-		width = max(width, columns[c].code.Shape().Numel())
+	codes := make([]*uop.UOp, len(group))
+	width, alike := 0, true
+	for i, c := range group {
+		codes[i] = alongAxes(columns[c].code)
+		width = max(width, codes[i].Shape().Numel())
+		alike = alike && codes[i].Shape().Equal(codes[0].Shape())
+	}
+	shape := []int{width}
+	if alike {
+		shape = codes[0].Shape()
+	}
+	axes := make([]int, len(shape))
+	for i := range axes {
+		axes[i] = i + 1
 	}
 	var rows *uop.UOp
-	for i, c := range group {
-		code := columns[c].code
-		n := code.Shape().Numel()
-		row := code.Reshape(1, n).Pad([]int{i, 0}, []int{len(group) - 1 - i, width - n})
+	for i, code := range codes {
+		lo, hi := make([]int, 1+len(shape)), make([]int, 1+len(shape))
+		lo[0], hi[0] = i, len(group)-1-i
+		if !alike {
+			n := code.Shape().Numel()
+			code, hi[1] = code.Reshape(n), width-n
+		}
+		row := code.Reshape(append([]int{1}, code.Shape()...)...).Pad(lo, hi)
 		if rows == nil {
 			rows = row
 		} else {
 			rows = rows.Max(row)
 		}
 	}
-	return rows.Reduce(uop.MaxOf, 1)
+	return rows.Reduce(uop.MaxOf, axes...)
+}
+
+// alongAxes is what is computed element by element from arrays that all were brought from one shape to another, in the first of these: a program
+// lays indices in a row, and the order in which they are looked through does not count. Anything else it is as it is.
+func alongAxes(u *uop.UOp) *uop.UOp {
+	var from uop.Shape
+	made := map[*uop.UOp]*uop.UOp{}
+	var in func(x *uop.UOp) *uop.UOp // nil: it was not brought from that shape
+	in = func(x *uop.UOp) *uop.UOp {
+		if y, met := made[x]; met {
+			return y
+		}
+		var y *uop.UOp
+		switch {
+		case x.Op() == uop.Const:
+			y = x
+		case x.Op() == uop.Reshape && len(x.At(0).Shape()) > 0 && (from == nil || from.Equal(x.At(0).Shape())):
+			y = x.At(0)
+			from = y.Shape()
+		case x.Op().Elementwise():
+			whole := true
+			for _, s := range x.Src() {
+				whole = whole && in(s) != nil
+			}
+			if whole {
+				y = x.WithSrc(x.Home(), in)
+			}
+		}
+		made[x] = y
+		return y
+	}
+	if v := in(u); v != nil && v.Shape().Numel() == u.Shape().Numel() {
+		return v
+	}
+	return u
 }
 
 // reads lists, for each root of a graph, the inputs that its value depends on.

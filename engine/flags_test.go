@@ -131,3 +131,41 @@ func TestFlagsStayFlat(t *testing.T) {
 	require.Len(t, read(t, e, x), 4)
 	goruntime.KeepAlive(kept)
 }
+
+// Codes of indices that are computed from arrays of several axes are looked through along these axes, also where the indices were laid in one
+// row: along the row each would take divisions, and lanes would load apart.
+func TestFlagsAreFoundAlongAxes(t *testing.T) {
+	slot := &slot{}
+	e, err := engine.New(slot.backend(), engine.Options{})
+	require.NoError(t, err)
+	defer e.Close()
+	const n, m = 300, 180
+	numbers := func(count int) *uop.UOp {
+		v := make([]int32, count)
+		for i := range v {
+			v[i] = int32(i)
+		}
+		return integers(t, e, v...)
+	}
+	index := func() *uop.UOp {
+		return numbers(n).Reshape(n, 1).Expand(n, m).Add(numbers(m).Reshape(1, m).Expand(n, m))
+	}
+	for name, i := range map[string]*uop.UOp{"of two axes": index(), "in a row": index().Reshape(n * m)} {
+		for most, fault := range map[int]string{n + m: "", n + m - 2: "tensor: sum: number 478 of sum"} {
+			u := checked(floats(t, e, []float32{1, 2}, 2).Neg(), i, most, "sum")
+			view, err := e.Plan(u)
+			require.NoError(t, err)
+			for k := range view.Launches() {
+				tree, err := view.Tree(k)
+				require.NoError(t, err)
+				assert.NotRegexp(t, `\b(idiv|mod)\.`, tree, name)
+			}
+			require.NoError(t, e.Realize(context.Background(), u))
+			if fault == "" {
+				assert.NoError(t, readError(e, u), name)
+			} else {
+				assert.EqualError(t, readError(e, u), fault, name)
+			}
+		}
+	}
+}
