@@ -3,6 +3,7 @@ package tensor
 import (
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/uop"
@@ -449,15 +450,54 @@ func circle(n int) (re, im []float64) {
 // twiddles are exp(−2πi·rc/n) for row r and column c, computed on the host.
 func twiddles(like *Tensor, rows, columns, n int) pair {
 	checkListed("FFT", uop.Shape{n}, uop.Times(rows, columns))
-	co, si := circle(n)
-	re, im := make([]float64, rows*columns), make([]float64, rows*columns)
-	for r := range rows {
-		for c := range columns {
-			k := r * c % n
-			re[r*columns+c], im[r*columns+c] = co[k], si[k]
+	d := floating(like.DType())
+	t := tables.of(tableKey{d, rows, columns, n})
+	return pair{like.beside(d, []int{rows, columns}, t[0]), like.beside(d, []int{rows, columns}, t[1])}
+}
+
+// tables are those of transforms made before, which programs make again. What they take is bounded.
+var tables tableCache
+
+type tableCache struct {
+	mu    sync.Mutex
+	known map[tableKey][2][]byte // real and imaginary parts
+	bytes int
+}
+
+type tableKey struct {
+	dtype            dtype.DType
+	rows, columns, n int
+}
+
+// mostTables is how many bytes are kept.
+const mostTables = 4 << 20
+
+func (c *tableCache) of(k tableKey) [2][]byte {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t, ok := c.known[k]
+	if ok {
+		return t
+	}
+	co, si := circle(k.n)
+	for r := range k.rows {
+		for i := range k.columns {
+			at := r * i % k.n
+			for part, x := range [2]float64{co[at], si[at]} {
+				t[part] = appendBits(t[part], k.dtype, uop.ToBits(k.dtype, uop.FloatValue(k.dtype, x)))
+			}
 		}
 	}
-	return pair{like.floats(re, rows, columns), like.floats(im, rows, columns)}
+	size := 2 * len(t[0])
+	if size > mostTables/2 {
+		return t
+	}
+	if c.known == nil || c.bytes+size > mostTables {
+		c.known, c.bytes = map[tableKey][2][]byte{}, 0
+	}
+	c.known[k] = t
+	c.bytes += size
+	return t
 }
 
 // times multiplies by w: element by element, or arrays [r, d, j] as by a matrix [k, j], to [r, k, d].
