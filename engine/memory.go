@@ -216,6 +216,14 @@ func buffer(u *uop.UOp) (*uop.UOp, *storage) {
 	return u, s
 }
 
+// Holder is the engine whose memory a Buffer lies in; nil for other nodes.
+func Holder(u *uop.UOp) *Engine {
+	if _, s := buffer(u); s != nil {
+		return s.engine
+	}
+	return nil
+}
+
 // FromBytes makes an array from its elements in row-major order: little-endian, bool one byte.
 func (e *Engine) FromBytes(d dtype.DType, shape []int, data []byte) (*uop.UOp, error) {
 	return e.fromBytes(d, shape, data, 0)

@@ -41,6 +41,13 @@ func (g *Graph) compare(cases []Case, s samples, parts *[uop.MaxVars]int) bool {
 		}
 		g.ins, g.inputTypes = append(g.ins, fs), append(g.inputTypes, u.DType())
 	}
+	for i := range uop.MaxVars {
+		f := form{}
+		f.K[i] = 1
+		if slices.ContainsFunc(s, func(n Values) bool { return n[i] != s[0][i] }) && !slices.ContainsFunc(c.known, func(f form) bool { return f.K[i] != 0 }) {
+			c.known = append(c.known, f) // of parts
+		}
+	}
 	order := uop.Topo(cases[0].Roots...)
 	for k := 1; k < len(cases); k++ {
 		with, ok := meetings(order, cases[0].Roots, cases[k].Roots)
@@ -137,6 +144,11 @@ func (c *comparison) add(p *pair) bool {
 		return false
 	}
 	c.nodes = append(c.nodes, p)
+	for axis, x := range p.cuts {
+		if k, ok := p.size[axis][0].alone(); x.done && ok && len(p.size[axis]) == 1 && c.cut[k].pair == nil {
+			c.cut[k] = place{p, axis}
+		}
+	}
 	return true
 }
 
@@ -248,7 +260,13 @@ func (c *comparison) cuts(p *pair) bool {
 		if done {
 			var ok, ok2 bool
 			x.lo, ok = c.form(lo)
-			if x.hi, ok2 = c.form(hi); !ok || !ok2 {
+			x.hi, ok2 = c.form(hi)
+			switch {
+			case ok && ok2:
+			case p.first().Op() == uop.Shrink:
+				x.from = &pair{how: free}
+				c.number(x.from, dtype.I32)
+			default:
 				return false
 			}
 		}
@@ -278,6 +296,12 @@ func (c *comparison) constant(p *pair) bool {
 		}
 	}
 	p.how = free
+	c.number(p, d)
+	return d != dtype.Bool
+}
+
+// number gives a number a slot among those of its type.
+func (c *comparison) number(p *pair, d dtype.DType) {
 	n := c.numbers
 	i := slices.Index(n.types, d)
 	if i < 0 {
@@ -286,7 +310,34 @@ func (c *comparison) constant(p *pair) bool {
 	}
 	p.slot = len(n.pairs[i])
 	n.pairs[i] = append(n.pairs[i], p)
-	return d != dtype.Bool
+}
+
+// parts are how many elements parts of arrays have that differ in size, where the cases are alike otherwise.
+func parts(cases []Case) (list [][]int) {
+	order := uop.Topo(cases[0].Roots...)
+	of := make([]map[*uop.UOp]*uop.UOp, len(cases))
+	for k := 1; k < len(cases); k++ {
+		var ok bool
+		if of[k], ok = meetings(order, cases[0].Roots, cases[k].Roots); !ok {
+			return nil
+		}
+	}
+	for _, u := range order {
+		if u.Op() != uop.Shrink || len(cases) > 1 && of[1][u] == nil {
+			continue
+		}
+		shapes := []uop.Shape{u.Shape()}
+		for k := 1; k < len(cases); k++ {
+			shapes = append(shapes, of[k][u].Shape())
+		}
+		for axis := range u.Shape() {
+			xs := column(shapes, axis)
+			if slices.ContainsFunc(xs, func(x int) bool { return x != xs[0] }) && !slices.ContainsFunc(list, func(ys []int) bool { return slices.Equal(xs, ys) }) {
+				list = append(list, xs)
+			}
+		}
+	}
+	return list
 }
 
 // form is that of an integer.

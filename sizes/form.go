@@ -144,6 +144,28 @@ func (s samples) slopes(xs []int) (num, den [uop.MaxVars]int) {
 	return num, den
 }
 
+// with are samples with one variable more, or two: how many elements parts of arrays have.
+func (s samples) with(parts [][]int) (samples, bool) {
+	out, found := slices.Clone(s), false
+	for i := range uop.MaxVars {
+		if s == nil { // sizes of inputs depend on more
+			break
+		}
+		if slices.ContainsFunc(out, func(n Values) bool { return n[i] != out[0][i] }) {
+			continue // it is another size's
+		}
+		at := slices.IndexFunc(parts, func(xs []int) bool { _, ok := out.form(xs); return !ok })
+		if at < 0 || i > 0 && len(s) < 3 {
+			break
+		}
+		found = true
+		for k := range out {
+			out[k][i] = parts[at][k]
+		}
+	}
+	return out, found
+}
+
 // variables finds what the sizes of inputs depend on: one of them, of which all others are multiples and a constant, or else two.
 func variables(cases []Case) (samples, bool) {
 	var vectors [][]int // of sizes that differ
@@ -165,7 +187,7 @@ func variables(cases []Case) (samples, bool) {
 		}
 	}
 	if len(vectors) == 0 {
-		return nil, false
+		return make(samples, len(cases)), false
 	}
 	fits := func(s samples) bool {
 		for _, v := range vectors {

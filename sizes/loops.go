@@ -75,7 +75,9 @@ func (m *match) loop(p *pair, a uop.LoopArg) bool {
 			}
 		}
 	}
-	return s.matches(a.Params, a.Pure, m)
+	in := newMatch(a.Params)
+	in.n, in.values = m.n, m.values
+	return s.meets(in, a.Pure) && s.fits(in)
 }
 
 // loop has room for the most steps. Those that do not count leave what is carried as it is.

@@ -3,6 +3,7 @@ package sizes
 import (
 	"slices"
 
+	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/uop"
 )
 
@@ -11,11 +12,11 @@ func (g *Graph) Of(c Case) (n Values, numbers [][]uop.Value, ok bool) {
 	if len(c.Ins) != len(g.ins) || len(c.Roots) != len(g.roots) || c.Codes != g.codes {
 		return n, nil, false
 	}
-	if n, ok = g.values(c.Ins); !ok {
+	m := newMatch(c.Ins)
+	if !g.meets(m, c.Roots) {
 		return n, nil, false
 	}
-	m := &match{n: n, values: map[*pair]uop.Value{}}
-	if !g.matches(c.Ins, c.Roots, m) {
+	if m.n, ok = g.of(m); !ok || !g.fits(m) {
 		return n, nil, false
 	}
 	for _, list := range g.numbers.pairs {
@@ -25,18 +26,27 @@ func (g *Graph) Of(c Case) (n Values, numbers [][]uop.Value, ok bool) {
 		}
 		numbers = append(numbers, values)
 	}
-	return n, numbers, true
+	return m.n, numbers, true
 }
 
-// matches says whether roots are those of the graph, for arrays that have the sizes of its inputs. Of it is what that is a part of.
-func (g *Graph) matches(ins, roots []*uop.UOp, of *match) bool {
-	m := &match{of.n, ins, map[*pair]*uop.UOp{}, of.values, map[*step]*uop.LoopBody{}}
+// meets finds which nodes are those of the graph, by their ops and operands alone.
+func (g *Graph) meets(m *match, roots []*uop.UOp) bool {
 	for i, p := range g.roots {
 		if !m.meet(p, roots[i]) {
 			return false
 		}
 	}
 	for _, p := range slices.Backward(g.nodes) { // users first
+		if v := m.with[p]; v != nil && !m.alike(p, v) {
+			return false
+		}
+	}
+	return true
+}
+
+// fits says whether the sizes and arguments of nodes that were met are those of the graph.
+func (g *Graph) fits(m *match) bool {
+	for _, p := range g.nodes {
 		if v := m.with[p]; v != nil && !m.is(p, v) {
 			return false
 		}
@@ -44,21 +54,36 @@ func (g *Graph) matches(ins, roots []*uop.UOp, of *match) bool {
 	return true
 }
 
-// values finds those of the variables in the sizes of inputs.
-func (g *Graph) values(ins []*uop.UOp) (n Values, ok bool) {
+// alone says which variable a form is a multiple of, and a number perhaps.
+func (f form) alone() (k int, ok bool) {
+	k = slices.IndexFunc(f.K[:], func(k int) bool { return k > 0 })
+	if k < 0 {
+		return 0, false
+	}
+	rest := f
+	rest.K[k] = 0
+	return k, !rest.varies()
+}
+
+// of finds the values of the variables in the sizes of inputs, or of what is cut out of them.
+func (g *Graph) of(m *match) (n Values, ok bool) {
 	var known [uop.MaxVars]bool
-	for i, u := range ins {
+	look := func(f form, size int) {
+		if k, ok := f.alone(); ok && size >= f.C && (size-f.C)%f.K[k] == 0 {
+			n[k], known[k] = (size-f.C)/f.K[k], true
+		}
+	}
+	for _, c := range g.cut {
+		if c.pair != nil && m.with[c.pair] != nil && len(m.with[c.pair].Shape()) == len(c.pair.size) {
+			look(c.pair.size[c.axis][0], m.with[c.pair].Shape()[c.axis])
+		}
+	}
+	for i, u := range m.ins {
 		if len(u.Shape()) != len(g.ins[i]) {
 			return n, false
 		}
 		for axis, f := range g.ins[i] {
-			for k := range g.Vars {
-				alone := f
-				alone.C, alone.K[k] = 0, 0
-				if d := f.K[k]; d > 0 && !alone.varies() && u.Shape()[axis] >= f.C && (u.Shape()[axis]-f.C)%d == 0 {
-					n[k], known[k] = (u.Shape()[axis]-f.C)/d, true
-				}
-			}
+			look(f, u.Shape()[axis])
 		}
 	}
 	for k, v := range g.Vars {
@@ -66,7 +91,7 @@ func (g *Graph) values(ins []*uop.UOp) (n Values, ok bool) {
 			return n, false
 		}
 	}
-	for i, u := range ins {
+	for i, u := range m.ins {
 		for axis, f := range g.ins[i] {
 			if f.at(n) != u.Shape()[axis] {
 				return n, false
@@ -85,6 +110,10 @@ type match struct {
 	steps  map[*step]*uop.LoopBody
 }
 
+func newMatch(ins []*uop.UOp) *match {
+	return &match{Values{}, ins, map[*pair]*uop.UOp{}, map[*pair]uop.Value{}, map[*step]*uop.LoopBody{}}
+}
+
 func (m *match) meet(p *pair, v *uop.UOp) bool {
 	if w := m.with[p]; w != nil {
 		return w == v
@@ -93,17 +122,31 @@ func (m *match) meet(p *pair, v *uop.UOp) bool {
 	return true
 }
 
-// is says whether v is a pair's node. What its operands are is only noted.
-func (m *match) is(p *pair, v *uop.UOp) bool {
+// alike says whether v may be a pair's node. What its operands are is only noted.
+func (m *match) alike(p *pair, v *uop.UOp) bool {
 	u := p.first()
 	if v.Op() != u.Op() || v.DType() != u.DType() || len(v.Src()) != len(u.Src()) {
 		return false
 	}
 	switch {
-	case p.input > 0: // whose shape is known
+	case p.input > 0:
 		return base(m.ins[p.input-1]) == v
 	case p.row:
 		return m.meet(p.src[0], v)
+	}
+	for i, s := range p.src {
+		if !m.meet(s, v.At(i)) {
+			return false
+		}
+	}
+	return true
+}
+
+// is says whether v, which is alike, is a pair's node.
+func (m *match) is(p *pair, v *uop.UOp) bool {
+	u := p.first()
+	if p.input > 0 || p.row { // whose shape is known
+		return true
 	}
 	if len(v.Shape()) != len(p.size) {
 		return false
@@ -131,6 +174,8 @@ func (m *match) is(p *pair, v *uop.UOp) bool {
 		for axis, c := range p.cuts {
 			lo, hi, all := a.Lo.At(axis), a.Hi.At(axis), v.At(0).Shape()[axis]
 			switch {
+			case c.from != nil:
+				m.values[c.from] = uop.ValueOf(dtype.I32, lo)
 			case c.done && (lo != c.lo.at(m.n) || hi != c.hi.at(m.n)):
 				return false
 			case !c.done && (lo != 0 || all != v.Shape()[axis]):
@@ -143,11 +188,6 @@ func (m *match) is(p *pair, v *uop.UOp) bool {
 		}
 	default:
 		if argOf(v) != argOf(u) {
-			return false
-		}
-	}
-	for i, s := range p.src {
-		if !m.meet(s, v.At(i)) {
 			return false
 		}
 	}

@@ -44,12 +44,17 @@ func constant(g *Graph, p *pair) value {
 		x, _ := p.first().ConstValue()
 		return value{node: home().ConstOf(d, x)}
 	case p.how == free:
-		i := slices.Index(g.numbers.types, d)
-		return value{node: g.Ins[len(g.ins)+i].Shrink([]int{p.slot}, []int{p.slot + 1}).Reshape()}
+		return value{node: g.number(p, d)}
 	case d == dtype.Index:
 		return value{node: g.size(p.number).Node()}
 	}
 	return value{node: g.size(p.number).Node().Cast(d)}
+}
+
+// number is what a constant that is any number is in a case.
+func (g *Graph) number(p *pair, d dtype.DType) *uop.UOp {
+	i := slices.Index(g.numbers.types, d)
+	return g.Ins[len(g.ins)+i].Shrink([]int{p.slot}, []int{p.slot + 1}).Reshape()
 }
 
 func grid(g *Graph, p *pair) value {
@@ -273,7 +278,7 @@ func pad(g *Graph, p *pair) value {
 		v.axes[i] = p.size[i]
 		room := g.rooms(v.flat())[axis]
 		if lo.varies() {
-			v.node = shifted(u, axis, g.size(lo.times(-1)), room)
+			v.node = shifted(u, axis, g.size(lo.times(-1)).Node(), room)
 			continue
 		}
 		before, after := make([]int, len(u.Shape())), make([]int, len(u.Shape()))
@@ -311,25 +316,26 @@ func shrink(g *Graph, p *pair) value {
 		v.axes = slices.Clone(v.axes)
 		v.axes[i] = p.size[i]
 		room := g.rooms(v.flat())[axis]
-		if lo.varies() {
-			v.node = shifted(u, axis, g.size(lo), room)
+		switch {
+		case p.cuts[i].from != nil:
+			v.node = shifted(u, axis, g.number(p.cuts[i].from, dtype.I32).Cast(dtype.Index), room)
+			continue
+		case lo.varies() || lo.C+room > u.Shape()[axis]: // some of which there may be room for, but not there
+			v.node = shifted(u, axis, g.size(lo).Node(), room)
 			continue
 		}
 		from, to := make([]int, len(u.Shape())), slices.Clone([]int(u.Shape()))
 		from[axis], to[axis] = lo.C, lo.C+room
-		if to[axis] > u.Shape()[axis] {
-			panic(errRefused)
-		}
 		v.node = u.Shrink(from, to)
 	}
 	return v
 }
 
 // shifted is n elements of an axis from a position on, zeros where it has none.
-func shifted(u *uop.UOp, axis int, from uop.Size, n int) *uop.UOp {
+func shifted(u *uop.UOp, axis int, from *uop.UOp, n int) *uop.UOp {
 	line, shape := slices.Repeat([]int{1}, len(u.Shape())), slices.Clone([]int(u.Shape()))
 	line[axis], shape[axis] = n, n
-	return u.Gather(uop.NewIota(n).Add(from.Node()).Reshape(line...).Expand(shape...), axis)
+	return u.Gather(uop.NewIota(n).Add(from).Reshape(line...).Expand(shape...), axis)
 }
 
 // slide has zeros where nothing counts, as outside.

@@ -2,7 +2,7 @@
 // variables for their sizes and room for the most that they can be, so that one plan serves all cases.
 //
 // Nobody says which axes vary: graphs are compared, node by node, and each integer in which they differ must be a sum of multiples of at most two
-// variables, which are sizes of inputs, or count so many elements of them at once as strides take. That this holds for a further case is not believed but checked, node by node too: a plan never runs for a case that it is not the plan of.
+// variables, which are sizes of inputs or of parts of them, or count so many elements of these at once as strides take. That this holds for a further case is not believed but checked, node by node too: a plan never runs for a case that it is not the plan of.
 //
 // Where a reshape makes one axis of several that vary, elements that count would no longer come first. So an axis of a case may be several axes of
 // the graph, and an axis along which all elements are equal is one of size 1 as long as nothing wants more.
@@ -39,7 +39,8 @@ type Graph struct {
 	nodes      []*pair // operands first; leaves before what uses them
 	numbers    *numbers
 	by         *[uop.NumOps]rule
-	steps      []*step // of loops
+	steps      []*step            // of loops
+	cut        [uop.MaxVars]place // by variable: what is cut out of an array, and is as long as that says; pair nil: nothing
 }
 
 // numbers are the constants that are any number, by type, of a graph and of the steps of its loops.
@@ -67,10 +68,17 @@ type pair struct {
 	value // in the graph
 }
 
+// place is an axis of a pair.
+type place struct {
+	pair *pair
+	axis int
+}
+
 // cut is what Pad or Shrink do to an axis.
 type cut struct {
 	done   bool
 	lo, hi form
+	from   *pair // a number that says where a part begins, in the place of lo and hi; nil: there is none
 }
 
 // how a constant differs.
@@ -93,10 +101,20 @@ func Between(cases ...Case) *Graph {
 		}
 	}
 	s, ok := variables(cases)
-	if !ok {
-		return nil
+	if ok {
+		if g := s.graph(cases); g != nil {
+			return g
+		}
 	}
-	for range mostScaled {
+	if s, ok = s.with(parts(cases)); ok {
+		return s.graph(cases)
+	}
+	return nil
+}
+
+// graph is the graph for what variables are in cases, or for parts of them.
+func (s samples) graph(cases []Case) *Graph {
+	for ok := true; ok; {
 		g := &Graph{by: &rules, numbers: &numbers{}, codes: cases[0].Codes}
 		last, parts := s[len(s)-1], [uop.MaxVars]int{}
 		g.least = cases[len(cases)-1].leastRoom(last)
@@ -106,15 +124,10 @@ func Between(cases ...Case) *Graph {
 			}
 			return nil
 		}
-		if s, ok = s.scaled(parts); !ok {
-			return nil
-		}
+		s, ok = s.scaled(parts)
 	}
 	return nil
 }
-
-// mostScaled is how often it is tried: strides of a network make halves of each of two sizes, one after the other.
-const mostScaled = 16
 
 // The shortest axes that vary have room for so many elements: few where each takes much arithmetic beside what is read for all of them, as the
 // pictures of a convolutional network do. Of a token's products with weights the weights are what takes time, for one token or for sixteen.
@@ -219,7 +232,7 @@ func (g *Graph) forms(f func(form)) {
 			}
 		}
 		for _, c := range p.cuts {
-			if c.done {
+			if c.done && c.from == nil {
 				f(c.lo)
 				f(c.hi)
 			}

@@ -43,9 +43,13 @@ func realizeOn(ctx context.Context, e *engine.Engine, nodes []*uop.UOp) error {
 func bring(ctx context.Context, e *engine.Engine, nodes []*uop.UOp) error {
 	for _, c := range crossings(nodes, e.Name()) {
 		src := c.At(0)
-		from, err := engine.UseContext(ctx, deviceBelow(src))
-		if err != nil {
-			return err
+		name, leaf := deviceBelow(src)
+		from := engine.Holder(leaf) // which may be one beside that of this name
+		if from == nil {
+			var err error
+			if from, err = engine.UseContext(ctx, name); err != nil {
+				return err
+			}
 		}
 		if err := realizeOn(ctx, from, []*uop.UOp{src}); err != nil {
 			return err
@@ -77,7 +81,7 @@ func crossings(nodes []*uop.UOp, device string) []*uop.UOp {
 		}
 		seen.Set(u, true)
 		if u.Op() == uop.Copy {
-			from := deviceBelow(u.At(0))
+			from, _ := deviceBelow(u.At(0))
 			if cut := from == device && strings.Contains(device, "+"); from != "" && !cut { // on the same devices it is cut otherwise
 				out = append(out, u)
 				continue
@@ -88,8 +92,8 @@ func crossings(nodes []*uop.UOp, device string) []*uop.UOp {
 	return out
 }
 
-// deviceBelow is the device that a graph is computed on.
-func deviceBelow(u *uop.UOp) string {
+// deviceBelow is the device that a graph is computed on, and a node that says so.
+func deviceBelow(u *uop.UOp) (name string, leaf *uop.UOp) {
 	var seen uop.Map[bool]
 	stack := []*uop.UOp{u}
 	for len(stack) > 0 {
@@ -101,11 +105,11 @@ func deviceBelow(u *uop.UOp) string {
 		seen.Set(u, true)
 		switch a := u.Arg().(type) {
 		case uop.BufferArg:
-			return a.Device
+			return a.Device, u
 		case uop.DeviceArg:
-			return a.Device
+			return a.Device, u
 		}
 		stack = append(stack, u.Src()...)
 	}
-	return ""
+	return "", u
 }

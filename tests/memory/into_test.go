@@ -164,7 +164,7 @@ func TestRunIntoErrors(t *testing.T) {
 		{"shape", []*T{b.own(1, 2, 3), nil}, "tensor: RunInto [3]: result 0 has shape [2] (into_test.go:"},
 		{"second shape", []*T{nil, b.own(1)}, "result 1 has shape []"},
 		{"type", []*T{b.ints(1, 2), nil}, "tensor: RunInto int32: result 0 is float32; give a tensor of that type"},
-		{"device", []*T{other.own(1, 2), nil}, "the tensor for result 0 lies on INTERP, the captured function runs on INTERP; give one there"},
+		{"device", []*T{other.own(1, 2), nil}, "or the tensor for result 0, belongs to another engine of INTERP"},
 		{"input", []*T{x, nil}, "tensor: RunInto: result 0: the tensor for it is input 0 too, which would be overwritten while it is read; give another (into_test.go:"},
 		{"view of an input", []*T{x.Reshape(2, 1).Reshape(2), nil}, "is input 0 too"},
 		{"input that is not read", []*T{unused, nil}, "is input 1 too"},

@@ -21,7 +21,7 @@ var makers = []maker{
 	{"permute", permute}, {"permute", permute}, {"merge", merge}, {"merge", merge}, {"split", split}, {"split", split}, {"unsqueeze", unsqueeze}, {"expand", expand}, {"flip", flip},
 	{"cat", cat}, {"cat", cat}, {"stack", stack}, {"pad", pad}, {"narrow", narrow}, {"narrow", narrow}, {"step", stepped}, {"roll", roll}, {"repeat", repeat}, {"triangle", triangle}, {"mask", mask},
 	{"diagonal", diagonal}, {"oneHot", oneHot}, {"select", indexSelect}, {"embedding", embedding}, {"gather", gather}, {"sort", sorted}, {"conv", conv}, {"pool", pool},
-	{"unfold", unfold}, {"resize", resize}, {"scatter", scatter}, {"crossEntropy", crossEntropy}, {"contiguous", contiguous}, {"grad", grad}, {"grad", grad}, {"assign", assign}, {"write", write}, {"dropout", dropout}, {"noise", noise}, {"batch", batchNorm}, {"table", table}, {"writeAt", writeAt},
+	{"unfold", unfold}, {"resize", resize}, {"scatter", scatter}, {"crossEntropy", crossEntropy}, {"contiguous", contiguous}, {"grad", grad}, {"grad", grad}, {"assign", assign}, {"write", write}, {"dropout", dropout}, {"noise", noise}, {"batch", batchNorm}, {"table", table}, {"writeAt", writeAt}, {"taken", taken}, {"taken", taken},
 }
 
 func unary(g *generator) {

@@ -130,3 +130,13 @@ func loop(g *generator) {
 		return states[0]
 	})
 }
+
+// taken is a part of an array that does not change in size, from a place that is any number.
+func taken(g *generator) {
+	n := []dim{{t: 1}, {b: 1}, {t: 1, c: 2}}[g.IntN(3)]
+	v := g.leafOf([]dim{number(mostT + 9), number(1 + g.IntN(4))}, g.leafType())
+	g.add("Part", []value{v}, n.String(), moved(v, n, v.dims[1]), func(e *env, in []T) T {
+		k := e.at(n)
+		return in[0].Narrow(0, e.run*5%(mostT+10-k), k)
+	})
+}

@@ -47,6 +47,21 @@ func TestStepsOfManySizes(t *testing.T) {
 			}, []*tensor.Tensor{x.MatMul(w).Mul(0)}, []*tensor.Tensor{xs}, tensor.ScanOptions{})
 			return states[0].Select(0, -1).Sum().Grad(w)[0]
 		},
+		"parts of an array, from anywhere": func(x, w *tensor.Tensor, y []int64) *tensor.Tensor {
+			n := x.Dim(0)
+			all := placed(x.Engine(), numbered(30*5), 30, 5)
+			return all.Narrow(0, n*7%(31-n), n).MatMul(w).Softmax(0).Square().Sum().Grad(w)[0].Add(all.Narrow(0, 30-n, n).Mean())
+		},
+		"the beginning of two arrays": func(x, w *tensor.Tensor, _ []int64) *tensor.Tensor {
+			n := x.Dim(0)
+			first, second := placed(x.Engine(), numbered(30*5), 30, 5), placed(x.Engine(), numbered(4*30*3), 4, 30, 3)
+			part := second.Narrow(1, 0, n).Add(first.Narrow(0, 0, n).MatMul(w))
+			return part.CumSum(1).Tanh().Max(1).Sum().Grad(w)[0].Add(part.Flip(1).Select(1, 0).Mean())
+		},
+		"parts of varying lengths and numbers": func(x, w *tensor.Tensor, _ []int64) *tensor.Tensor {
+			all := placed(x.Engine(), numbered(9*40*5), 9, 40, 5)
+			return all.Narrow(0, 1, 2+x.Dim(0)*3%7).Narrow(1, 3, x.Dim(0)).MatMul(w).Sub(1).Abs().Mean().Grad(w)[0]
+		},
 		"sorted": func(x, w *tensor.Tensor, _ []int64) *tensor.Tensor {
 			v, i := x.MatMul(w).Sort(0, true)
 			top, _ := x.MatMul(w).TopK(3, 0, true)
