@@ -18,12 +18,17 @@ import (
 var ctx = context.Background()
 
 func TestMain(m *testing.M) {
+	configure()
+	os.Exit(m.Run())
+}
+
+// configure sets the device that tests use which name none.
+func configure() {
 	device := os.Getenv("WEFT_DEVICE")
 	if device == "" {
 		device = "REF"
 	}
 	engine.Configure(engine.Options{}, device)
-	os.Exit(m.Run())
 }
 
 // values reads any tensor as float64.
