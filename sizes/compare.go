@@ -15,14 +15,14 @@ type comparison struct {
 	with   []map[*uop.UOp]*uop.UOp // by case but the first: what the first one's nodes are in it
 	pairs  map[*uop.UOp]*pair
 	rows   map[*pair]*pair
-	inputs map[*uop.UOp]int // Params of the first case, counted from 1
-	known  []form           // sizes of inputs that vary
-	parts  *[uop.MaxVars]int
+	inputs map[*uop.UOp]int  // Params of the first case, counted from 1
+	known  []form            // sizes of inputs that vary
+	needs  *[uop.MaxVars]int // see samples.fractions, of what was no form last
 }
 
-// compare finds what cases have in common. If it is false parts say of what fractions of the variables an integer is perhaps a sum.
-func (g *Graph) compare(cases []Case, s samples, parts *[uop.MaxVars]int) bool {
-	c := &comparison{Graph: g, s: s, parts: parts, cases: cases, pairs: map[*uop.UOp]*pair{}, rows: map[*pair]*pair{}, inputs: map[*uop.UOp]int{}}
+// compare finds what cases have in common. If it is false needs say of what fractions of the variables an integer is perhaps a sum.
+func (g *Graph) compare(cases []Case, s samples, needs *[uop.MaxVars]int) bool {
+	c := &comparison{Graph: g, s: s, needs: needs, cases: cases, pairs: map[*uop.UOp]*pair{}, rows: map[*pair]*pair{}, inputs: map[*uop.UOp]int{}}
 	for i, u := range cases[0].Ins {
 		c.inputs[base(u)] = i + 1
 		shapes := make([]uop.Shape, len(cases))
@@ -145,8 +145,8 @@ func (c *comparison) add(p *pair) bool {
 	}
 	c.nodes = append(c.nodes, p)
 	for axis, x := range p.cuts {
-		if k, ok := p.size[axis][0].alone(); x.done && ok && len(p.size[axis]) == 1 && c.cut[k].pair == nil {
-			c.cut[k] = place{p, axis}
+		if k, ok := p.size[axis][0].alone(); x.done && ok && len(p.size[axis]) == 1 && c.places[k].pair == nil {
+			c.places[k] = place{p, axis}
 		}
 	}
 	return true
@@ -265,7 +265,7 @@ func (c *comparison) cuts(p *pair) bool {
 			case ok && ok2:
 			case p.first().Op() == uop.Shrink:
 				x.from = &pair{how: free}
-				c.number(x.from, dtype.I32)
+				c.number(x.from, numberType(dtype.Index))
 			default:
 				return false
 			}
@@ -289,16 +289,26 @@ func (c *comparison) constant(p *pair) bool {
 	}
 	d := p.first().DType()
 	if d.IsInt() {
-		f, ok := c.form(xs)
-		if ok || d == dtype.Index {
+		if f, ok := c.form(xs); ok {
 			p.how, p.number = linear, f
-			return ok
+			return true
 		}
 	}
 	p.how = free
-	c.number(p, d)
-	return d != dtype.Bool
+	c.number(p, numberType(d))
+	return d != dtype.Bool && !(d == dtype.Index && slices.ContainsFunc(xs, far))
 }
+
+// numberType is the type by which a case says what a constant is: no array holds indices.
+func numberType(d dtype.DType) dtype.DType {
+	if d == dtype.Index {
+		return dtype.I32
+	}
+	return d
+}
+
+// far says that such a number is none of numberType's.
+func far(index int) bool { return index != int(int32(index)) }
 
 // number gives a number a slot among those of its type.
 func (c *comparison) number(p *pair, d dtype.DType) {
@@ -344,7 +354,7 @@ func parts(cases []Case) (list [][]int) {
 func (c *comparison) form(xs []int) (form, bool) {
 	f, ok := c.s.form(xs)
 	if !ok {
-		*c.parts = c.s.parts(xs)
+		*c.needs = c.s.fractions(xs)
 	}
 	return f, ok
 }

@@ -111,8 +111,8 @@ func (s samples) solve(xs []int) (f form) {
 	return f
 }
 
-// parts are how many parts a multiple of each variable has to be divided into, for an integer to be a sum of them.
-func (s samples) parts(xs []int) (by [uop.MaxVars]int) {
+// fractions are by what each variable has to be divided, for an integer to be a sum of multiples.
+func (s samples) fractions(xs []int) (by [uop.MaxVars]int) {
 	num, den := s.slopes(xs)
 	for i, d := range den {
 		a, b := num[i], d

@@ -42,7 +42,7 @@ func (c *comparison) loop(p *pair) bool {
 			return false
 		}
 	}
-	return p.step.compare(cases, c.s, c.parts)
+	return p.step.compare(cases, c.s, c.needs)
 }
 
 // alike says whether two loops have steps of as many parts, and are the same result.

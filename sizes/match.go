@@ -16,7 +16,7 @@ func (g *Graph) Of(c Case) (n Values, numbers [][]uop.Value, ok bool) {
 	if !g.meets(m, c.Roots) {
 		return n, nil, false
 	}
-	if m.n, ok = g.of(m); !ok || !g.fits(m) {
+	if m.n, ok = g.valuesOf(m); !ok || !g.fits(m) {
 		return n, nil, false
 	}
 	for _, list := range g.numbers.pairs {
@@ -65,15 +65,15 @@ func (f form) alone() (k int, ok bool) {
 	return k, !rest.varies()
 }
 
-// of finds the values of the variables in the sizes of inputs, or of what is cut out of them.
-func (g *Graph) of(m *match) (n Values, ok bool) {
+// valuesOf finds the values of the variables in the sizes of inputs, or of what is cut out of them.
+func (g *Graph) valuesOf(m *match) (n Values, ok bool) {
 	var known [uop.MaxVars]bool
 	look := func(f form, size int) {
 		if k, ok := f.alone(); ok && size >= f.C && (size-f.C)%f.K[k] == 0 {
 			n[k], known[k] = (size-f.C)/f.K[k], true
 		}
 	}
-	for _, c := range g.cut {
+	for _, c := range g.places {
 		if c.pair != nil && m.with[c.pair] != nil && len(m.with[c.pair].Shape()) == len(c.pair.size) {
 			look(c.pair.size[c.axis][0], m.with[c.pair].Shape()[c.axis])
 		}
@@ -160,7 +160,7 @@ func (m *match) is(p *pair, v *uop.UOp) bool {
 	case uop.Const:
 		x, _ := v.ConstValue()
 		was, _ := u.ConstValue()
-		if p.how == equal && x != was || p.how == linear && int(x.Int()) != p.number.at(m.n) {
+		if p.how == equal && x != was || p.how == linear && int(x.Int()) != p.number.at(m.n) || p.how == free && v.DType() == dtype.Index && far(int(x.Int())) {
 			return false
 		}
 		m.values[p] = x
@@ -175,7 +175,7 @@ func (m *match) is(p *pair, v *uop.UOp) bool {
 			lo, hi, all := a.Lo.At(axis), a.Hi.At(axis), v.At(0).Shape()[axis]
 			switch {
 			case c.from != nil:
-				m.values[c.from] = uop.ValueOf(dtype.I32, lo)
+				m.values[c.from] = uop.ValueOf(numberType(dtype.Index), lo)
 			case c.done && (lo != c.lo.at(m.n) || hi != c.hi.at(m.n)):
 				return false
 			case !c.done && (lo != 0 || all != v.Shape()[axis]):

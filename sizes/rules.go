@@ -51,10 +51,14 @@ func constant(g *Graph, p *pair) value {
 	return value{node: g.size(p.number).Node().Cast(d)}
 }
 
-// number is what a constant that is any number is in a case.
+// number is what a constant of a type that is any number is in a case.
 func (g *Graph) number(p *pair, d dtype.DType) *uop.UOp {
-	i := slices.Index(g.numbers.types, d)
-	return g.Ins[len(g.ins)+i].Shrink([]int{p.slot}, []int{p.slot + 1}).Reshape()
+	i := slices.Index(g.numbers.types, numberType(d))
+	u := g.Ins[len(g.ins)+i].Shrink([]int{p.slot}, []int{p.slot + 1}).Reshape()
+	if d == dtype.Index {
+		u = u.Cast(d)
+	}
+	return u
 }
 
 func grid(g *Graph, p *pair) value {
@@ -318,7 +322,7 @@ func shrink(g *Graph, p *pair) value {
 		room := g.rooms(v.flat())[axis]
 		switch {
 		case p.cuts[i].from != nil:
-			v.node = shifted(u, axis, g.number(p.cuts[i].from, dtype.I32).Cast(dtype.Index), room)
+			v.node = shifted(u, axis, g.number(p.cuts[i].from, dtype.Index), room)
 			continue
 		case lo.varies() || lo.C+room > u.Shape()[axis]: // some of which there may be room for, but not there
 			v.node = shifted(u, axis, g.size(lo).Node(), room)

@@ -2,7 +2,8 @@
 // variables for their sizes and room for the most that they can be, so that one plan serves all cases.
 //
 // Nobody says which axes vary: graphs are compared, node by node, and each integer in which they differ must be a sum of multiples of at most two
-// variables, which are sizes of inputs or of parts of them, or count so many elements of these at once as strides take. That this holds for a further case is not believed but checked, node by node too: a plan never runs for a case that it is not the plan of.
+// variables. These are sizes of inputs or of parts of them, or count so many elements at once as strides take. That this holds for a further case is
+// not believed but checked, node by node too: a plan never runs for a case that it is not the plan of.
 //
 // Where a reshape makes one axis of several that vary, elements that count would no longer come first. So an axis of a case may be several axes of
 // the graph, and an axis along which all elements are equal is one of size 1 as long as nothing wants more.
@@ -40,7 +41,7 @@ type Graph struct {
 	numbers    *numbers
 	by         *[uop.NumOps]rule
 	steps      []*step            // of loops
-	cut        [uop.MaxVars]place // by variable: what is cut out of an array, and is as long as that says; pair nil: nothing
+	places     [uop.MaxVars]place // by variable: what is cut out of an array, and is as long as that says; pair nil: nothing
 }
 
 // numbers are the constants that are any number, by type, of a graph and of the steps of its loops.
@@ -116,15 +117,15 @@ func Between(cases ...Case) *Graph {
 func (s samples) graph(cases []Case) *Graph {
 	for ok := true; ok; {
 		g := &Graph{by: &rules, numbers: &numbers{}, codes: cases[0].Codes}
-		last, parts := s[len(s)-1], [uop.MaxVars]int{}
+		last, needs := s[len(s)-1], [uop.MaxVars]int{}
 		g.least = cases[len(cases)-1].leastRoom(last)
-		if g.compare(cases, s, &parts) {
+		if g.compare(cases, s, &needs) {
 			if g.bounds(last) && g.build() {
 				return g
 			}
 			return nil
 		}
-		s, ok = s.scaled(parts)
+		s, ok = s.scaled(needs)
 	}
 	return nil
 }

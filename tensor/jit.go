@@ -35,7 +35,8 @@ func (s *jitted) capture(ctx context.Context, f func(in ...*Tensor) []*Tensor, i
 const mostJitted = 32
 
 // Jit is f, captured when inputs of new devices, shapes and types come by: see Capture for what f may do. The 32 captured functions that were used
-// last are kept; what depends on more sizes than that has an axis whose size is a Variable. Any number of goroutines may run it.
+// last are kept; what depends on more sizes than that has an axis whose size is a Variable, or is computed
+// without Jit: then graphs of ever new sizes share plans. Any number of goroutines may run it.
 //
 //	step := tensor.Jit(func(in ...*tensor.Tensor) []*tensor.Tensor { return []*tensor.Tensor{in[0].Softmax(-1)} })
 //	outs, err := step.Run(ctx, x) // captured at the first x of its shape

@@ -62,6 +62,39 @@ func TestStepsOfManySizes(t *testing.T) {
 			all := placed(x.Engine(), numbered(9*40*5), 9, 40, 5)
 			return all.Narrow(0, 1, 2+x.Dim(0)*3%7).Narrow(1, 3, x.Dim(0)).MatMul(w).Sub(1).Abs().Mean().Grad(w)[0]
 		},
+		"steps under a mask of half as many": func(x, w *tensor.Tensor, _ []int64) *tensor.Tensor {
+			n := x.Dim(0)
+			mask := tensor.Arange(n).Lt(1 + n/2).To(dtype.F32)
+			st, _ := tensor.Scan(func(s, in []*tensor.Tensor) (next, out []*tensor.Tensor) {
+				h := s[0].Add(in[0].MatMul(w)).Tanh()
+				return []*tensor.Tensor{in[1].Mul(h).Add(s[0].Mul(in[1].Neg().Add(1))), s[1].Add(h.Mul(s[0]))}, nil
+			}, []*tensor.Tensor{x.Narrow(0, 0, 1).Reshape(5).Narrow(0, 0, 3), tensor.Zeros(3)}, []*tensor.Tensor{x, mask}, tensor.ScanOptions{Back: true})
+			return st[0].Select(0, 0).Sum().Add(st[1].Square().Mean()).Grad(w)[0]
+		},
+		"a loop in a loop": func(x, w *tensor.Tensor, _ []int64) *tensor.Tensor {
+			st, _ := tensor.Scan(func(s, in []*tensor.Tensor) (next, out []*tensor.Tensor) {
+				inner, _ := tensor.Scan(func(r, _ []*tensor.Tensor) (next, out []*tensor.Tensor) {
+					return []*tensor.Tensor{r[0].Mul(0.5).Add(in[0].MatMul(w)).Sin()}, nil
+				}, []*tensor.Tensor{s[0]}, nil, tensor.ScanOptions{Steps: 5})
+				return []*tensor.Tensor{inner[0].Select(0, -1)}, nil
+			}, []*tensor.Tensor{x.MatMul(w).Sum(0).Mul(0)}, []*tensor.Tensor{x}, tensor.ScanOptions{})
+			return st[0].Square().Sum().Grad(w)[0]
+		},
+		"tangents of a loop": func(x, w *tensor.Tensor, _ []int64) *tensor.Tensor {
+			_, m := tensor.JVP(func(in ...*tensor.Tensor) []*tensor.Tensor {
+				st, _ := tensor.Scan(func(s, e []*tensor.Tensor) (next, out []*tensor.Tensor) {
+					return []*tensor.Tensor{s[0].Mul(0.5).Add(e[0].MatMul(in[0])).Tanh()}, nil
+				}, []*tensor.Tensor{x.Select(0, 0).Narrow(0, 0, 3)}, []*tensor.Tensor{x}, tensor.ScanOptions{})
+				return []*tensor.Tensor{st[0].Square().Sum()}
+			}, []*tensor.Tensor{w}, []*tensor.Tensor{w.Sin()})
+			return m[0].Grad(w)[0]
+		},
+		"attention and a convolution": func(x, w *tensor.Tensor, _ []int64) *tensor.Tensor {
+			h := x.MatMul(w)
+			a := h.MatMul(h.T()).Softmax(-1).MatMul(h)
+			c := a.T().Unsqueeze(0).Conv(w.Reshape(-1).Narrow(0, 0, 9).Reshape(3, 1, 3), nil, tensor.Conv{Groups: 3, Padding: 1}).Squeeze(0).T()
+			return c.Sub(c.Mean(0)).Div(c.Var(0).Add(1e-3).Sqrt()).Square().Tanh().Sum(1).CumSum(0).Mean().Grad(w)[0]
+		},
 		"sorted": func(x, w *tensor.Tensor, _ []int64) *tensor.Tensor {
 			v, i := x.MatMul(w).Sort(0, true)
 			top, _ := x.MatMul(w).TopK(3, 0, true)
