@@ -153,6 +153,9 @@ func (w *keyWriter) arg(a uop.Arg) {
 			w.text("keys")
 			w.int(a.Keys)
 		}
+		if a.Step != nil {
+			w.step(a.Step)
+		}
 	case uop.ParamArg:
 		w.int(a.Slot)
 		w.int(a.N)

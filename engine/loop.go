@@ -1,6 +1,10 @@
 package engine
 
-import "github.com/weft-ml/weft/uop"
+import (
+	"slices"
+
+	"github.com/weft-ml/weft/uop"
+)
 
 // unrolls says that loops are written out, as graphs of all their steps: for devices that evaluate graphs, and where a graph is divided among several.
 func (e *Engine) unrolls() bool { return e.machine.Evaluate != nil || e.several != nil }
@@ -24,6 +28,25 @@ func (r *resolver) writtenOut(u *uop.UOp, graphs, results func(args ...*uop.UOp)
 		r.inlined[u] = list[out] // of an older generation of nodes, perhaps
 	}
 	return r.inlined[u]
+}
+
+// step writes what a scan does in a step.
+func (w *keyWriter) step(s *uop.Recurrence) {
+	var body keyWriter
+	for _, u := range slices.Concat(s.State, s.Items) {
+		body.node(u)
+	}
+	for _, u := range uop.Topo(s.Next...) {
+		if u.Op() != uop.Reg {
+			body.node(u)
+		}
+	}
+	for _, u := range s.Next {
+		body.int(body.id(u))
+	}
+	w.text("step")
+	w.int(len(s.State))
+	w.text(string(body.buf))
 }
 
 // loop writes what a loop does in a step, with its stand-ins by number.

@@ -202,6 +202,11 @@ func (e *Engine) packed(f *folded, b *uop.UOp, p *model.Packing) (*foldedValue, 
 	return v, back, err
 }
 
+const (
+	gridSteps      = 1 << 14 // of a loop that an invocation does: drivers stop what takes seconds
+	stepIterations = 1 << 7  // of loops within a step, where an invocation may do few in all
+)
+
 // scheduled schedules a graph.
 func (e *Engine) scheduled(c *canonical, storeAll bool) (*schedule.Result, error) {
 	if f := e.foreseen; f.result != nil && storeAll == e.opts.StoreAll && f.text == e.planText(c) {
@@ -219,6 +224,12 @@ func (e *Engine) scheduled(c *canonical, storeAll bool) (*schedule.Result, error
 	}
 	config := schedule.Config{Language: e.machine.Target.Name, StoreAll: storeAll, MaxBindings: limits.MaxBindings, Align: limits.Align, Streams: e.machine.Target.Streams,
 		WholeRows: e.machine.Target.WholeRows, Nests: e.machine.Target.Nests, Tables: !e.machine.Target.Grid, Parallel: e.machine.Target.Parallel}
+	if e.machine.Target.Grid {
+		config.Steps = gridSteps
+		if n := limits.Iterations; n > 0 {
+			config.Steps = n / stepIterations
+		}
+	}
 	if !e.machine.Target.NoOpt {
 		config.Matrix = e.machine.Target.Matrix
 	}

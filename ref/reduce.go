@@ -7,8 +7,7 @@ import (
 	"github.com/weft-ml/weft/uop"
 )
 
-// merger runs the merge of a monoid, whose meaning the table gives as a graph, on values. Float
-// parts are carried in float64.
+// merger runs the merge of a monoid, whose meaning the table gives as a graph, on values, or a step of a recurrence.
 type merger struct {
 	types  []dtype.DType // of the parts, as given
 	start  []uop.Value
@@ -25,21 +24,42 @@ type instruction struct {
 	src      [3]int // what the op does not take is register 0
 }
 
+// newMerger carries parts that are floats in float64.
 func newMerger(monoid uop.Monoid, types ...dtype.DType) *merger {
-	m := &merger{types: types}
+	wide := slices.Clone(types)
+	var start []uop.Value
+	for i, d := range wide {
+		if d.IsFloat() {
+			wide[i] = dtype.F64
+		}
+		start = append(start, monoid.Info().Identity(wide[i], i))
+	}
+	return merging(monoid.Info().Merge, start, types, wide, wide)
+}
+
+// newStep does a step of a recurrence with elements of some types; what each operation gives is rounded as ever.
+func newStep(a uop.ScanArg, parts []dtype.DType) *merger {
+	types := make([]dtype.DType, a.Results())
+	for i, u := range a.Step.Next {
+		types[i] = u.DType()
+	}
+	return merging(a.Merge, make([]uop.Value, len(types)), types, types, parts)
+}
+
+// merging is made of a graph that merges values of the types held with elements of the types of parts.
+func merging(merged func(a, b []*uop.UOp) []*uop.UOp, start []uop.Value, types, held, parts []dtype.DType) *merger {
+	m := &merger{types: types, start: start}
 	t := uop.NewArena()
 	var a, b []*uop.UOp
-	for i, d := range types {
-		if d.IsFloat() {
-			d = dtype.F64
-		}
-		m.start = append(m.start, monoid.Info().Identity(d, i))
+	for i, d := range held {
 		a = append(a, t.Make(uop.Reg, d, uop.RegArg{ID: i}))
-		b = append(b, t.Make(uop.Reg, d, uop.RegArg{ID: len(types) + i}))
 	}
-	roots := monoid.Info().Merge(a, b)
+	for i, d := range parts {
+		b = append(b, t.Make(uop.Reg, d, uop.RegArg{ID: len(held) + i}))
+	}
+	roots := merged(a, b)
 	reg := map[*uop.UOp]int{}
-	m.regs = make([]uop.Value, 2*len(types))
+	m.regs = make([]uop.Value, len(a)+len(b))
 	for _, u := range uop.Topo(roots...) {
 		switch u.Op() {
 		case uop.Reg:

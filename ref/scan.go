@@ -8,7 +8,7 @@ import (
 )
 
 // scan merges each element with all before it on the axis. Floats are carried in float64, and rounded where they are
-// stored.
+// stored, but for those of recurrences.
 func (e *evaluator) scan(u *uop.UOp) []array {
 	arg := u.Arg().(uop.ScanArg)
 	if arg.Keys > 0 {
@@ -19,16 +19,23 @@ func (e *evaluator) scan(u *uop.UOp) []array {
 	}
 	shape := u.Shape()
 	types := make([]dtype.DType, arg.Parts)
-	arrays := make([]array, 2*arg.Parts) // sources, then results
+	arrays := make([]array, arg.Parts+arg.Results()) // sources, then results
 	for i, s := range u.Src() {
 		types[i], arrays[i] = s.DType(), e.src(u, i)
 		if len(s.Shape()) == 0 {
 			arrays[i].strides = make([]int, len(shape))
 		}
+	}
+	for i := range arg.Results() {
 		arrays[arg.Parts+i] = newArray(shape)
 	}
-	m := newMerger(arg.Monoid, types...)
-	acc, item := make([]uop.Value, arg.Parts), make([]uop.Value, arg.Parts)
+	var m *merger
+	if arg.Step == nil {
+		m = newMerger(arg.Monoid, types...)
+	} else {
+		m = newStep(arg, types)
+	}
+	acc, item := make([]uop.Value, arg.Results()), make([]uop.Value, arg.Parts)
 	rows := slices.Clone(shape)
 	rows[arg.Axis] = 1
 	walk(rows, arrays, func(at []int) {
@@ -44,7 +51,7 @@ func (e *evaluator) scan(u *uop.UOp) []array {
 			}
 		}
 	})
-	for i, d := range types {
+	for i, d := range m.types {
 		round(d, arrays[arg.Parts+i].data)
 	}
 	return arrays[arg.Parts:]

@@ -60,6 +60,8 @@ type plannedKernel struct {
 	inside []*uop.UOp   // these reductions
 	heavy  bool
 	scan   *uop.UOp   // the axis that a scan goes along
+	back   bool       // from the end of what is stored, as what is made of the scan is turned around
+	of     *uop.UOp   // the scan
 	next   int        // number of the next range
 	pieces []*uop.UOp // axes that are written piece by piece
 }
@@ -133,7 +135,7 @@ func (s *scheduler) pass(costs map[*uop.UOp]estimate) {
 			p := s.newPlan(u)
 			plans[u] = p
 			if r := scanOf(u); r != nil {
-				p.scan = p.axes[r.Arg().(uop.ScanArg).Axis]
+				p.scan, p.of = p.axes[r.Arg().(uop.ScanArg).Axis], r
 			}
 			uses[u] = nil
 			s.eachPiece(p.axes, p.pieces, func(idx, loops []*uop.UOp) {
@@ -312,7 +314,7 @@ func (s *scheduler) choose(u *uop.UOp, uses []use, costs map[*uop.UOp]estimate, 
 		return false, "movement costs nothing"
 	case u.DType() == dtype.Index && u.Op().Elementwise():
 		return false, "index arithmetic"
-	case u.Op() == uop.Reduce && u.Arg().(uop.ReduceArg).Parts > 1, u.Op() == uop.Scan && u.Arg().(uop.ScanArg).Parts > 1:
+	case u.Op() == uop.Reduce && u.Arg().(uop.ReduceArg).Parts > 1, u.Op() == uop.Scan && u.Arg().(uop.ScanArg).Results() > 1:
 		return false, "its parts are decided one by one"
 	case s.config.StoreAll:
 		return true, "everything is stored"

@@ -71,7 +71,7 @@ func (s *scheduler) estimates(stored map[*uop.UOp]string) map[*uop.UOp]estimate 
 			out[u] = estimate{flops: f, bytes: set.bytes(n)}
 		case scanOf(u) != nil:
 			r := scanOf(u)
-			if u != r || r.Arg().(uop.ScanArg).Parts == 1 { // its results count as loads
+			if u != r || r.Arg().(uop.ScanArg).Results() == 1 { // its results count as loads
 				set, f = leafSet{leaves: []*uop.UOp{u}}, 0
 			}
 			out[u] = estimate{flops: f + 1, bytes: set.bytes(n)}

@@ -24,32 +24,23 @@ type loop struct {
 
 // loops schedules loops, if there are any.
 func (s *scheduler) loops() error {
-	order := uop.Topo(s.values...)
-	for _, u := range order {
-		if u.Op() == uop.Loop {
-			return s.storeLoops(order)
-		}
+	loops := func() bool {
+		return slices.ContainsFunc(uop.Topo(s.values...), func(u *uop.UOp) bool { return u.Op() == uop.Loop })
 	}
-	return nil
+	if !loops() {
+		return nil
+	}
+	if s.recurrences(); !loops() {
+		return nil
+	}
+	return s.storeLoops(uop.Topo(s.values...))
 }
 
 // storeLoops has loops compute their results in arrays of which parts can be given to kernels, but for those that nobody reads.
 func (s *scheduler) storeLoops(order []*uop.UOp) error {
-	var list [][]*uop.UOp // the results of each loop that are used
+	list := loopsOf(order)
 	of := func(u *uop.UOp) int {
-		return slices.IndexFunc(list, func(l []*uop.UOp) bool {
-			return l[0].SameLoop(u)
-		})
-	}
-	for _, u := range order {
-		if u.Op() != uop.Loop {
-			continue
-		}
-		if i := of(u); i >= 0 {
-			list[i] = append(list[i], u)
-		} else {
-			list = append(list, []*uop.UOp{u})
-		}
+		return slices.IndexFunc(list, func(l []*uop.UOp) bool { return l[0].SameLoop(u) })
 	}
 	loops := make([]*loop, len(list))
 	s.looped = map[*uop.LoopBody]*loop{}

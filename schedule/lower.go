@@ -98,10 +98,16 @@ func (s *scheduler) lowerKernel(u *uop.UOp) *kernel {
 		l.pieces(u, out, axes)
 		return k
 	}
-	value := l.simplify(l.computed(u, axes, nil))
+	idx := axes
+	if p := s.plans[u]; p.back {
+		i := slices.Index(p.axes, p.scan)
+		idx = slices.Clone(axes)
+		idx[i] = s.t.Index(u.Shape()[i] - 1).Sub(axes[i])
+	}
+	value := l.simplify(l.computed(u, idx, nil))
 	order := lastly(s.plans[u].order(rearranged(s, u, axes)), l.scanned)
-	k.spec.Outs = []codegen.Out{{Param: out, Axes: order, Index: rearranged(s, u, axes), Value: value}}
-	l.started(l.element(u, axes, nil))
+	k.spec.Outs = []codegen.Out{{Param: out, Axes: order, Index: rearranged(s, u, idx), Value: value}}
+	l.started(l.element(u, idx, nil))
 	return k
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/weft-ml/weft/rewrite"
+	"github.com/weft-ml/weft/symbolic"
 	"github.com/weft-ml/weft/uop"
 )
 
@@ -26,7 +27,7 @@ func (s *scheduler) splitScan(u *uop.UOp) *uop.UOp {
 	a := u.Arg().(uop.ScanArg)
 	shape := u.Shape()
 	n := shape[a.Axis]
-	if shape.Numel() == 0 || slices.ContainsFunc(u.Src(), func(x *uop.UOp) bool { return len(x.Shape()) > 0 && x.Varies(a.Axis) }) {
+	if a.Step != nil || shape.Numel() == 0 || slices.ContainsFunc(u.Src(), func(x *uop.UOp) bool { return len(x.Shape()) > 0 && x.Varies(a.Axis) }) {
 		return nil
 	}
 	size := s.scanBlock(n, shape.Numel()/n)
@@ -168,25 +169,32 @@ func (s *scheduler) chooseScan(u *uop.UOp, uses []use, costs map[*uop.UOp]estima
 	if len(uses) != 1 || uses[0].opaque || uses[0].inner {
 		return true, "used in more than one place, or out of order"
 	}
-	v := uses[0]
-	p := plans[v.kernel]
-	whole := len(nonUnit(p.axes)) == len(nonUnit(rangesOf(v.loops, v.idx))) && p.scan == nil
+	v, scan := uses[0], scanOf(u)
+	p, along := plans[v.kernel], scan.Arg().(uop.ScanArg).Axis
+	axis := v.idx[along]
+	back := axis.Op() != uop.Range && v.kernel.Op() != uop.Scatter && p.pieces == nil
+	if back {
+		axis = symbolic.Simplify(s.t, s.t.Index(u.Shape()[along]-1).Sub(axis))
+	}
+	whole := len(nonUnit(p.axes)) == len(nonUnit(rangesOf(v.loops, v.idx))) && (p.scan == nil || p.of == scan && p.scan == axis && p.back == back)
 	for i, e := range v.idx {
+		if i == along {
+			e = axis
+		}
 		n := u.Shape()[i]
-		axis := contains(p.axes, e) && e.Arg().(uop.RangeArg).N == n && slices.Index(v.idx, e) == i // a diagonal is read along two at once
-		whole = whole && (n == 1 && e.IsConst(0) || axis)
+		found := contains(p.axes, e) && e.Arg().(uop.RangeArg).N == n && slices.Index(v.idx, v.idx[i]) == i // a diagonal is read along two at once
+		whole = whole && (n == 1 && e.IsConst(0) || found)
 	}
 	if !whole || v.kernel.Op() == uop.Scatter || v.kernel.DType().Bits() < 32 {
 		return true, "read in another order than it is computed"
 	}
-	if costs[v.kernel].flops >= scanFlops && alongRows(scanOf(u)) {
+	if costs[v.kernel].flops >= scanFlops && alongRows(scan) {
 		return true, "what is made of it is better done in lanes"
 	}
-	axis := v.idx[scanOf(u).Arg().(uop.ScanArg).Axis]
 	if u.Shape().Numel() == 1 || axis.Op() != uop.Range || p.around(axis) {
 		return true, "a reduction depends on its axis"
 	}
-	p.scan = axis
+	p.scan, p.back, p.of = axis, back, scan
 	return false, "its consumer is its epilogue"
 }
 

@@ -85,6 +85,7 @@ type Config struct {
 	Nests       codegen.NestLimits
 	Matrix      *codegen.MatrixUnit // or nil: the matrices that the target multiplies at once
 	Tables      bool                // a thread has room for a number for each of some hundred keys, and reads and writes it fast
+	Steps       int                 // of a loop that one kernel should do at most, where launches take long; 0: they take little
 	Parallel    int                 // invocations that keep the processor busy, for which reductions and scans are cut; 0: as far as threads need it
 }
 

@@ -51,7 +51,7 @@ var mayImport = map[string]string{
 	"codegen/interp": "codegen codegen/legal uop dtype plan plan/bytecode",
 	"codegen/wgsl":   "codegen codegen/legal symbolic uop dtype plan",
 	"saved":          "uop dtype",
-	"schedule":       "codegen codegen/nest codegen/lower symbolic rewrite uop dtype plan",
+	"schedule":       "codegen codegen/nest codegen/lower vmap symbolic rewrite uop dtype plan",
 
 	"codegen/tune": "codegen codegen/lower codegen/model",
 

@@ -98,12 +98,14 @@ type (
 	// ScanArg is a running reduction along Axis. The first Parts sources are the values to merge. In a kernel, where Axis
 	// does not count, two more follow: the range that the values run over, and the index up to which, inclusively, they
 	// are merged. Code can be written where that is an axis of the output, of the same size. With Keys, of one part, the last source is a
-	// key from 0 to Keys−1 for each value, and those of equal keys are merged: only schedules have such scans.
+	// key from 0 to Keys−1 for each value, and those of equal keys are merged: only schedules have such scans. With a Step, that is done instead of
+	// what Monoid says.
 	ScanArg struct {
 		Monoid Monoid
 		Parts  int
 		Axis   int
 		Keys   int
+		Step   *Recurrence
 	}
 	// PartArg selects a part of a reduction.
 	PartArg struct{ I int }

@@ -307,6 +307,11 @@ func (t *Table) ScanParts(m Monoid, axis int, parts ...*UOp) *UOp {
 	return t.Make(Scan, parts[0].dtype, ScanArg{Monoid: m, Parts: len(parts), Axis: axis}, parts...)
 }
 
+// Recur is a scan along the first axis that does a step with the parts of each element. Those that are scalars are the same in all steps.
+func (t *Table) Recur(step *Recurrence, parts ...*UOp) *UOp {
+	return t.Make(Scan, step.Next[0].dtype, ScanArg{Parts: len(parts), Step: step}, parts...)
+}
+
 // ScanByKey merges each element of u with those before it on an axis that have the same key, of 0 … keys−1.
 func (u *UOp) ScanByKey(m Monoid, axis int, key *UOp, keys int) *UOp {
 	return u.home.Make(Scan, u.dtype, ScanArg{Monoid: m, Parts: 1, Axis: axis, Keys: keys}, u, key)
@@ -318,7 +323,11 @@ func (u *UOp) ArgSort() *UOp { return u.home.Make(ArgSort, dtype.I32, nil, u) }
 // ScanRange merges values over the range over, from 0 up to the value of the range at, in a kernel. A scan by key has that behind them.
 func (t *Table) ScanRange(a ScanArg, parts []*UOp, over, at *UOp, key ...*UOp) *UOp {
 	a.Axis = 0
-	return t.Make(Scan, parts[0].dtype, a, slices.Concat(parts, []*UOp{over, at}, key)...)
+	d := parts[0].dtype
+	if a.Step != nil {
+		d = a.Step.Next[0].dtype
+	}
+	return t.Make(Scan, d, a, slices.Concat(parts, []*UOp{over, at}, key)...)
 }
 
 // Part is the i-th result of a reduction or of a scan.
@@ -329,8 +338,11 @@ func (u *UOp) Part(i int) *UOp {
 			return u
 		}
 	case ScanArg:
-		if a.Parts == 1 {
+		switch {
+		case a.Results() == 1:
 			return u
+		case a.Step != nil:
+			return u.home.Make(Part, a.Step.Next[i].dtype, PartArg{i}, u)
 		}
 	}
 	return u.home.Make(Part, u.src[i].dtype, PartArg{i}, u)

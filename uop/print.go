@@ -49,6 +49,11 @@ func argString(u *UOp) string {
 			return a.Monoid.String()
 		}
 		return fmt.Sprintf("%v (%v)", a.Monoid, a.Axes)
+	case ScanArg:
+		if a.Step != nil {
+			return fmt.Sprintf("%d from %d", len(a.Step.Next), a.Parts)
+		}
+		return fmt.Sprintf("{%v %d %d %d}", a.Monoid, a.Parts, a.Axis, a.Keys)
 	case BufferArg:
 		return fmt.Sprintf("#%d v%d on %s", a.ID, a.Version, a.Device)
 	case RangeArg:

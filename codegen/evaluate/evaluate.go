@@ -191,6 +191,9 @@ func tolerance(s *codegen.Spec) float64 {
 				return 1
 			}
 		case uop.Reduce, uop.Scan:
+			if a, ok := u.Arg().(uop.ScanArg); ok && a.Step != nil { // as it is
+				return 1
+			}
 			if m := monoidOf(u); m == uop.Linear || m == uop.SumExp || m == uop.Moments || m == uop.Prod {
 				return 1
 			}

@@ -24,7 +24,7 @@ type element struct{ param, at int }
 // define computes a Spec; nudge, if any, changes each value that a kernel may round otherwise. It gives the elements that were stored twice
 // where a place from data was to be met once, as those of arbitrary memory are: which of their values stays is open.
 func define(s *codegen.Spec, guards map[*uop.UOp]*uop.UOp, memory [][]uop.Value, most int, nudge *nudge) (twice map[element]bool, err error) {
-	e := &definition{spec: s, guards: guards, memory: memory, most: most, nudge: nudge, at: map[*uop.UOp]*state{}, merges: map[mergeKey]*merge{}, stored: map[element]bool{}}
+	e := &definition{spec: s, guards: guards, memory: memory, most: most, nudge: nudge, at: map[*uop.UOp]*state{}, merges: map[mergeKey]*merge{}, steps: map[*uop.Recurrence]*merge{}, stored: map[element]bool{}}
 	outs := s.Outs
 	for len(outs) > 0 {
 		n := 1
@@ -46,6 +46,7 @@ type definition struct {
 	memory [][]uop.Value
 	at     map[*uop.UOp]*state
 	merges map[mergeKey]*merge
+	steps  map[*uop.Recurrence]*merge
 	clock  int
 	wrote  int // when memory was last written
 	most   int
@@ -315,11 +316,12 @@ func (e *definition) scan(u *uop.UOp, s *state) []uop.Value {
 	moved := slices.ContainsFunc(s.deps, func(r *state) bool { return r != e.state(at) && r.since > s.began })
 	if s.acc == nil || s.next > last || moved || s.reads && e.wrote > s.began {
 		s.acc, s.byKey, s.sum, s.next, s.began = nil, map[uop.Value]uop.Value{}, total{}, 0, e.clock
-		for i, p := range parts {
-			s.acc = append(s.acc, a.Monoid.Info().Identity(p.DType(), i))
+		for _, c := range a.Start(parts) {
+			v, _ := c.ConstValue()
+			s.acc = append(s.acc, v)
 		}
 	}
-	m := e.merge(a.Monoid, parts)
+	m := e.step(a, parts)
 	r, x := e.state(over), make([]uop.Value, len(parts))
 	outer, was := r.value[0], r.open
 	for r.open = true; s.next <= last && e.err == nil; s.next++ {
@@ -346,6 +348,9 @@ func (e *definition) scan(u *uop.UOp, s *state) []uop.Value {
 	if r.open = was; was {
 		e.directive(r, outer)
 	}
+	if a.Step != nil {
+		return slices.Clone(s.acc)
+	}
 	return e.nudge.reduction(a.Monoid, parts, slices.Clone(s.acc), s.sum)
 }
 
@@ -361,12 +366,23 @@ func (e *definition) merge(m uop.Monoid, parts []*uop.UOp) *merge {
 		key.types += p.DType().Short() + " "
 	}
 	if e.merges[key] == nil {
-		e.merges[key] = newMerge(m, parts)
+		e.merges[key] = newMerge(m.Info().Merge, parts, parts)
 	}
 	return e.merges[key]
 }
 
-// merge is a monoid, ready to be evaluated: the nodes that define it, operands first.
+// step is what a scan does with an element.
+func (e *definition) step(a uop.ScanArg, parts []*uop.UOp) *merge {
+	if a.Step == nil {
+		return e.merge(a.Monoid, parts)
+	}
+	if e.steps[a.Step] == nil {
+		e.steps[a.Step] = newMerge(a.Merge, a.Step.Next, parts)
+	}
+	return e.steps[a.Step]
+}
+
+// merge is what a monoid does, or a step, ready to be evaluated: the nodes that define it, operands first.
 type merge struct {
 	code  []*uop.UOp
 	src   [][]int
@@ -374,12 +390,15 @@ type merge struct {
 	value []uop.Value
 }
 
-func newMerge(m uop.Monoid, parts []*uop.UOp) *merge {
+// newMerge has values of the types of others merged with elements of the types of parts.
+func newMerge(merged func(a, b []*uop.UOp) []*uop.UOp, values, parts []*uop.UOp) *merge {
 	t := uop.NewArena()
 	var x, y []*uop.UOp
+	for i, v := range values {
+		x = append(x, t.Make(uop.Reg, v.DType(), uop.RegArg{ID: i}))
+	}
 	for i, p := range parts {
-		x = append(x, t.Make(uop.Reg, p.DType(), uop.RegArg{ID: i}))
-		y = append(y, t.Make(uop.Reg, p.DType(), uop.RegArg{ID: len(parts) + i}))
+		y = append(y, t.Make(uop.Reg, p.DType(), uop.RegArg{ID: len(values) + i}))
 	}
 	place := map[*uop.UOp]int{}
 	w := &merge{}
@@ -387,7 +406,7 @@ func newMerge(m uop.Monoid, parts []*uop.UOp) *merge {
 		place[u] = i
 		w.code, w.src = append(w.code, u), append(w.src, nil)
 	}
-	outs := m.Info().Merge(x, y)
+	outs := merged(x, y)
 	for _, u := range uop.Topo(outs...) {
 		if _, ok := place[u]; ok {
 			continue

@@ -333,7 +333,7 @@ func garbage(d dtype.DType) uop.Value {
 // fold merges the values of the lanes into registers of the thread that opened them.
 func (m *machine) fold(s *codegen.HorizontalReduce, ts []*thread) {
 	if m.folds[s] == nil {
-		m.folds[s] = newMerge(s.Monoid, s.Values)
+		m.folds[s] = newMerge(s.Monoid.Info().Merge, s.Values, s.Values)
 	}
 	acc, x := make([]uop.Value, len(s.Regs)), make([]uop.Value, len(s.Regs))
 	count := map[*thread]int{}

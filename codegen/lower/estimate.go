@@ -115,7 +115,7 @@ func (b *builder) estimate(p *codegen.Program) {
 			_, ranges := codegen.ReduceParts(u)
 			p.Flops += count(b.Facts.FreeRanges(u).Or(b.Facts.Set(ranges...))) * int64(u.Arg().(uop.ReduceArg).Parts)
 		case u.Op() == uop.Scan:
-			p.Flops += count(b.Facts.FreeRanges(u)) * int64(u.Arg().(uop.ScanArg).Parts)
+			p.Flops += count(b.Facts.FreeRanges(u)) * stepCost(u.Arg().(uop.ScanArg))
 		case u.Op() == uop.MulAdd:
 			p.Flops += 2 * count(b.Facts.FreeRanges(u))
 		case u.Op().Elementwise() && u.Op() != uop.Cast && u.Op() != uop.Bitcast && u.DType() != dtype.Index && u.DType() != dtype.Bool:
@@ -125,6 +125,19 @@ func (b *builder) estimate(p *codegen.Program) {
 	for _, n := range moved {
 		p.Bytes += n
 	}
+}
+
+// stepCost is how many operations a scan does with an element.
+func stepCost(a uop.ScanArg) (n int64) {
+	if a.Step == nil {
+		return int64(a.Parts)
+	}
+	for _, u := range uop.Topo(a.Step.Next...) {
+		if u.Op().Elementwise() {
+			n++
+		}
+	}
+	return n
 }
 
 // WorkOf estimates a Spec.

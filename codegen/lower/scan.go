@@ -26,12 +26,6 @@ func (b *builder) openScans(sp insertionPoint, r *uop.UOp, leaf func(sp insertio
 	if len(with) == 0 {
 		return nil, sp, leaf
 	}
-	type running struct {
-		monoid uop.Monoid
-		regs   []*uop.UOp
-		over   affine.RangeSet
-		table  *uop.UOp // of a scan by key: its accumulators
-	}
 	var lets []codegen.Stmt
 	var open []running
 	var items []*uop.UOp
@@ -42,18 +36,17 @@ func (b *builder) openScans(sp insertionPoint, r *uop.UOp, leaf func(sp insertio
 			return r
 		}
 		if parts, over, at := codegen.ScanParts(u); parts != nil && at == r {
-			s := running{monoid: u.Arg().(uop.ScanArg).Monoid, over: b.Facts.Set(over)}
-			for i, p := range src[:len(parts)] {
-				x, start := b.reg(p.DType()), p.Const(s.monoid.Info().Identity(p.DType(), i))
+			s := running{ScanArg: u.Arg().(uop.ScanArg), over: b.Facts.Set(over)}
+			for _, start := range s.Start(src[:len(parts)]) {
+				x := b.reg(start.DType())
 				b.Facts.Declare(x, s.over)
 				s.regs = append(s.regs, x)
 				if key := codegen.ScanKey(u); key == nil {
 					lets = append(lets, &codegen.Let{Reg: x, Value: start})
 				} else {
-					n := u.Arg().(uop.ScanArg).Keys
-					s.table = b.newScratch(p.DType(), n)
-					each := b.NewRange(n, "")
-					lets = append(lets, &codegen.Alloc{Buf: s.table, N: n}, &codegen.Loop{Range: each, Body: []codegen.Stmt{&codegen.Store{Buf: s.table, Index: []*uop.UOp{each}, Value: start}}})
+					s.table = b.newScratch(x.DType(), s.Keys)
+					each := b.NewRange(s.Keys, "")
+					lets = append(lets, &codegen.Alloc{Buf: s.table, N: s.Keys}, &codegen.Loop{Range: each, Body: []codegen.Stmt{&codegen.Store{Buf: s.table, Index: []*uop.UOp{each}, Value: start}}})
 				}
 			}
 			items = append(items, src[:len(parts)]...)
@@ -74,17 +67,33 @@ func (b *builder) openScans(sp insertionPoint, r *uop.UOp, leaf func(sp insertio
 		for _, s := range open {
 			if s.table != nil {
 				at := x[1:2]
-				sum := mergeInto(s.monoid, []*uop.UOp{b.Table.Load(s.table, b.Table.True(), at...)}, x[:1])[0]
+				sum := mergeInto(s.Monoid, []*uop.UOp{b.Table.Load(s.table, b.Table.True(), at...)}, x[:1])[0]
 				out = append(out, &codegen.Let{Reg: s.regs[0], Value: sum}, &codegen.Store{Buf: s.table, Index: at, Value: s.regs[0]})
-				x = x[1:]
+				x = x[2:]
 			} else {
-				out = append(out, &codegen.Set{Regs: s.regs, Values: mergeInto(s.monoid, s.regs, x[:len(s.regs)])})
+				out = append(out, &codegen.Set{Regs: s.regs, Values: s.merged(x[:s.Parts])})
+				x = x[s.Parts:]
 			}
-			x = x[len(s.regs):]
 			sp.open = sp.open.Or(s.over)
 		}
 		sp.roots = sp.roots[:n]
 		rest, sp := b.compute(sp, "")
 		return slices.Concat(out, rest, leaf(sp))
 	}
+}
+
+// running is a scan whose loop is open.
+type running struct {
+	uop.ScanArg
+	regs  []*uop.UOp
+	over  affine.RangeSet
+	table *uop.UOp // of a scan by key: its accumulators
+}
+
+// merged is what a scan holds after an element.
+func (s *running) merged(x []*uop.UOp) []*uop.UOp {
+	if s.Step != nil {
+		return s.Merge(s.regs, x)
+	}
+	return mergeInto(s.Monoid, s.regs, x)
 }

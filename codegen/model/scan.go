@@ -47,6 +47,9 @@ func (c *runner) running() (directives []codegen.Directive) {
 // rowsTogether is how many rows hide the latency of a merge.
 const rowsTogether = 4
 
+// together is how many rows, or lanes of a vector, are worth going together: what a recurrence holds besides hides latency as well, and takes registers.
+func (c *runner) together() int { return max(1, rowsTogether/max(1, c.Held)) }
+
 // runningLanes chooses the axis for lanes, or for rows that go together, and how many: the contiguous one or else the longest.
 func (c *runner) runningLanes() (axis *uop.UOp, n int) {
 	if c.Keyed {
@@ -69,11 +72,11 @@ func (c *runner) runningLanes() (axis *uop.UOp, n int) {
 		return axis, codegen.Extent(axis)
 	case contiguous:
 		n = min(c.width(), codegen.Pow2(codegen.Extent(axis)))
-		if codegen.Extent(axis) >= rowsTogether*n {
-			n *= rowsTogether
+		if codegen.Extent(axis) >= c.together()*n {
+			n *= c.together()
 		}
 	default:
-		for n = min(rowsTogether, codegen.Extent(axis)); n > 2 && c.sameSet(axis) && n*c.streams() > cacheWays; n /= 2 {
+		for n = min(c.together(), codegen.Extent(axis)); n > 2 && c.sameSet(axis) && n*c.streams() > cacheWays; n /= 2 {
 		}
 	}
 	for codegen.Extent(axis)%n != 0 && (c.fixed || codegen.Extent(axis) < 4*n) { // no element is computed twice where that counts, or costs

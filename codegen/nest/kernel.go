@@ -58,6 +58,7 @@ type Kernel struct {
 
 	Scanned, scanning affine.RangeSet // axes along which scans go, and what their values run over
 	Keyed             bool            // one of them is by key
+	Held              int             // values that one of them holds, where it is a recurrence
 
 	nextID int // of a new range
 }

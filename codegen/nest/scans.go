@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/symbolic"
 	"github.com/weft-ml/weft/uop"
 )
 
@@ -13,12 +14,19 @@ func (k *Kernel) smallScan(u *uop.UOp, src []*uop.UOp) *uop.UOp {
 	if codegen.Extent(over) > 1 {
 		return codegen.Remake(k.Table, u, src)
 	}
-	return codegen.Tuple(k.Table, k.alone(u.Arg().(uop.ScanArg).Monoid, src[:len(parts)]))
+	a, x := u.Arg().(uop.ScanArg), src[:len(parts)]
+	if a.Step != nil {
+		return codegen.Tuple(k.Table, symbolic.SimplifyAll(k.Table, a.Merge(a.Start(x), x)...))
+	}
+	return codegen.Tuple(k.Table, k.alone(a.Monoid, x))
 }
 
 // noteScan remembers which axis of the outputs a scan goes along, and which range its values run over.
 func (k *Kernel) noteScan(u *uop.UOp) {
 	_, over, at := codegen.ScanParts(u)
+	if a := u.Arg().(uop.ScanArg); a.Step != nil {
+		k.Held = max(k.Held, a.Results())
+	}
 	k.Keyed = k.Keyed || codegen.ScanKey(u) != nil
 	k.Scanned = k.Scanned.Or(k.Facts.FreeRanges(at))
 	k.scanning = k.scanning.With(k.Facts.RangeID(over))

@@ -62,6 +62,9 @@ func (e *rounding) node(u *uop.UOp) float64 {
 		return e.merged(u, u.Arg().(uop.ReduceArg).Monoid, u.At(0).Shape().Numel()/max(1, u.Shape().Numel()), worst)
 	case u.Op() == uop.Scan:
 		a := u.Arg().(uop.ScanArg)
+		if a.Step != nil {
+			return unsure
+		}
 		return e.merged(u, a.Monoid, u.At(0).Shape()[a.Axis], worst)
 	case u.Op() == uop.Scatter && u.DType().IsFloat():
 		return e.scatter(u)

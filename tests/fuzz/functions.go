@@ -69,6 +69,21 @@ var recurrences = []func(a, b, in, w T) (next []T, out T){
 		return []T{over, b.Mul(0.5).Add(over.MaxKeep(-1))}, over
 	},
 	func(a, b, in, w T) ([]T, T) { return []T{a.Sin().Add(w.Softmax(-1)), b}, in.Mul(b).MeanKeep(-1).Mul(a) },
+	func(a, b, in, w T) ([]T, T) {
+		return []T{a.Mul(w.Sigmoid()).Add(in.Mul(b.Tanh())), b.Mul(0.5).Sub(in)}, a.Mul(in).Sum(-1)
+	},
+	func(a, b, in, w T) ([]T, T) { // a delay line
+		line := tensor.Cat(-1, in.Narrow(-1, 0, 1), a.Narrow(-1, 0, a.Dim(-1)-1))
+		return []T{line, b.Mul(0.5).Add(line.Select(-1, -1).Unsqueeze(-1))}, line.Mul(a).Sum(-1)
+	},
+	func(a, b, in, w T) ([]T, T) { // products of small matrices
+		m := a.Unsqueeze(-1).Mul(w.Unsqueeze(-2)).Tanh()
+		return []T{m.Mul(b.Unsqueeze(-2)).Sum(-1).Mul(0.25).Add(in), in.Gt(b).Where(b, a.Mul(0.5))}, m.Sum(-2)
+	},
+	func(a, b, in, w T) ([]T, T) {
+		first := a.Select(-1, 0).Unsqueeze(-1)
+		return []T{a.Sub(first).Mul(0.5).Add(in), b.Maximum(in)}, in.Square().Sum(-1)
+	},
 }
 
 // Scanned goes along multiples of x, and gives a result, or its gradient.

@@ -1,0 +1,158 @@
+package tensor_test
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-ml/weft/engine"
+	"github.com/weft-ml/weft/tensor"
+	"github.com/weft-ml/weft/uop"
+)
+
+// step is a step of a loop: of what is carried and entries.
+type step func(s, in []*tensor.Tensor) (next, out []*tensor.Tensor)
+
+// apart is a loop that carries little at each place.
+type apart struct {
+	name    string
+	carried [][]int // shapes
+	along   [][]int // of entries
+	back    bool
+	step    step
+	kernels int // that all steps take, and with gradient: those of what is made of it before and behind, too
+	grad    int
+}
+
+func all(ts ...*tensor.Tensor) []*tensor.Tensor { return ts }
+
+// column is a number for each row of what lies along the last axis.
+func column(x *tensor.Tensor, i int) *tensor.Tensor { return x.Select(-1, i) }
+
+var loopsApart = []apart{
+	{"moving average", [][]int{{5}}, [][]int{{5}}, false, func(s, in []*tensor.Tensor) (next, out []*tensor.Tensor) {
+		return all(s[0].Mul(0.75).Add(in[0].Mul(0.25))), nil
+	}, 1, 3},
+	{"filter", [][]int{{}, {}}, [][]int{{}}, false, func(s, in []*tensor.Tensor) (next, out []*tensor.Tensor) {
+		y := in[0].Mul(0.5).Add(s[0])
+		return all(in[0].Mul(0.25).Sub(y.Mul(0.5)).Add(s[1]), in[0].Mul(0.125).Sub(y.Mul(0.25))), all(y)
+	}, 1, 5},
+	{"advantages", [][]int{{4}}, [][]int{{4}, {4}}, true, func(s, in []*tensor.Tensor) (next, out []*tensor.Tensor) {
+		return all(in[0].Sub(in[1].Mul(0.5)).Add(s[0].Mul(0.9))), nil
+	}, 1, 3},
+	{"points in space", [][]int{{6, 3}}, [][]int{{}}, false, func(s, in []*tensor.Tensor) (next, out []*tensor.Tensor) {
+		x, y, z := column(s[0], 0), column(s[0], 1), column(s[0], 2)
+		d := tensor.Stack(1, y.Sub(x), x.Mul(z.Neg().Add(1)).Sub(y), x.Mul(y).Sub(z))
+		return all(s[0].Add(d.Mul(in[0].Square().Mul(0.1)))), nil
+	}, 2, 9},
+	{"state space", [][]int{{2, 5, 3}}, [][]int{{2, 5}, {2, 3}, {2, 3}}, false, func(s, in []*tensor.Tensor) (next, out []*tensor.Tensor) {
+		d := in[0].Sigmoid().Unsqueeze(-1)
+		h := s[0].Mul(d.Neg().Exp()).Add(d.Mul(in[1].Unsqueeze(1)))
+		return all(h), all(h.Mul(in[2].Unsqueeze(1)).Sum(-1))
+	}, 2, 12},
+	{"small matrix", [][]int{{4, 2}, {2, 2}}, [][]int{{4, 2}}, false, func(s, in []*tensor.Tensor) (next, out []*tensor.Tensor) {
+		x := s[0].MatMul(s[1]).Add(in[0]).Tanh()
+		return all(x, s[1].MatMul(s[1].T()).Mul(0.25).Add(0.5)), all(x.Sum(-1), in[0].Square())
+	}, 4, 20},
+	{"delay line", [][]int{{3, 4}}, [][]int{{3}}, true, func(s, in []*tensor.Tensor) (next, out []*tensor.Tensor) {
+		line := tensor.Cat(1, in[0].Unsqueeze(1), s[0].Narrow(1, 0, 3))
+		return all(line), all(line.Mul(s[0]).Sum(-1))
+	}, 3, 12},
+	{"counts and means", [][]int{{3}, {}, {3, 2}}, [][]int{{3}, {3, 2}}, false, func(s, in []*tensor.Tensor) (next, out []*tensor.Tensor) {
+		n := s[1].Add(1)
+		m := s[0].Add(in[0].Sub(s[0]).Div(n))
+		return all(m, n, s[2].Maximum(in[1])), all(m.Sub(s[0]), in[1].Sum(-1), s[2].Mul(s[0].Unsqueeze(1)))
+	}, 6, 20},
+}
+
+// loop are the results of a loop of n steps, and what it is made of, on an engine or the default one.
+func (l *apart) loop(t *testing.T, e *engine.Engine, n int, scan bool) (results, from []*tensor.Tensor) {
+	numbers := func(i int, shape []int) *tensor.Tensor {
+		v := make([]float32, uop.Shape(shape).Numel())
+		for j := range v {
+			v[j] = float32(math.Sin(float64(7*j + i + 1)))
+		}
+		if e == nil {
+			return tensor.Of(v, shape...)
+		}
+		return array(t, e, v...).Reshape(shape...)
+	}
+	var s, in []*tensor.Tensor
+	for i, shape := range l.carried {
+		s = append(s, numbers(i, shape))
+	}
+	for i, shape := range l.along {
+		in = append(in, numbers(i+3, append([]int{n}, shape...)))
+	}
+	from = slices.Concat(s, in)
+	if scan {
+		states, outs := tensor.Scan(l.step, s, in, tensor.ScanOptions{Back: l.back})
+		return append(states, outs...), from
+	}
+	var every [][]*tensor.Tensor
+	for i := range n {
+		if l.back {
+			i = n - 1 - i
+		}
+		var entries []*tensor.Tensor
+		for _, x := range in {
+			entries = append(entries, x.Select(0, i))
+		}
+		next, out := l.step(s, entries)
+		every = append(every, append(slices.Clone(next), out...))
+		s = next
+	}
+	if l.back {
+		slices.Reverse(every)
+	}
+	for k := range every[0] {
+		var steps []*tensor.Tensor
+		for _, a := range every {
+			steps = append(steps, a[k])
+		}
+		results = append(results, tensor.Stack(0, steps...))
+	}
+	return results, from
+}
+
+// gradients are the derivatives of all results.
+func gradients(results, from []*tensor.Tensor) []*tensor.Tensor {
+	loss := results[0].Square().Sum()
+	for i, r := range results[1:] {
+		loss = loss.Add(r.Sin().Mul(float64(i) + 0.5).Sum())
+	}
+	return loss.Grad(from...)
+}
+
+// A loop whose places are apart from each other gives what it gives written out, with its gradients, each result for itself and all of them.
+func TestLoopsOfPlacesApart(t *testing.T) {
+	for _, l := range loopsApart {
+		t.Run(l.name, func(t *testing.T) {
+			want, from := l.loop(t, nil, 9, false)
+			got, over := l.loop(t, nil, 9, true)
+			for k := range want {
+				assert.InDeltaSlice(t, listed(t, want[k]), listed(t, got[k]), 1e-4, "result %d", k)
+				assert.InDeltaSlice(t, listed(t, gradients(want[k:k+1], from)...), listed(t, gradients(got[k:k+1], over)...), 1e-3, "gradient of result %d", k)
+			}
+			assert.InDeltaSlice(t, listed(t, want...), listed(t, got...), 1e-4)
+			assert.InDeltaSlice(t, listed(t, gradients(want, from)...), listed(t, gradients(got, over)...), 1e-3)
+		})
+	}
+}
+
+// All steps of such a loop are one kernel, and some for what is computed of all entries at once.
+func TestLoopsOfPlacesApartAreOneKernel(t *testing.T) {
+	e := alone(t, "NULL")
+	for _, l := range loopsApart {
+		results, from := l.loop(t, e, 1000, true)
+		v, err := tensor.Schedule(results...)
+		require.NoError(t, err)
+		assert.LessOrEqual(t, len(v.Launches()), l.kernels, l.name)
+		v, err = tensor.Schedule(gradients(results, from)...)
+		require.NoError(t, err)
+		assert.LessOrEqual(t, len(v.Launches()), l.grad, l.name)
+	}
+}
