@@ -70,11 +70,11 @@ var recurrences = []func(a, b, in, w T) (next []T, out T){
 	},
 	func(a, b, in, w T) ([]T, T) { return []T{a.Sin().Add(w.Softmax(-1)), b}, in.Mul(b).MeanKeep(-1).Mul(a) },
 	func(a, b, in, w T) ([]T, T) {
-		return []T{a.Mul(w.Sigmoid()).Add(in.Mul(b.Tanh())), b.Mul(0.5).Sub(in)}, a.Mul(in).Sum(-1)
+		return []T{a.Mul(w.Sigmoid()).Add(in.Mul(b.Tanh())), b.Mul(0.5).Sub(in)}, a.Mul(in).SumKeep(-1)
 	},
 	func(a, b, in, w T) ([]T, T) { // a delay line
 		line := tensor.Cat(-1, in.Narrow(-1, 0, 1), a.Narrow(-1, 0, a.Dim(-1)-1))
-		return []T{line, b.Mul(0.5).Add(line.Select(-1, -1).Unsqueeze(-1))}, line.Mul(a).Sum(-1)
+		return []T{line, b.Mul(0.5).Add(line.Select(-1, -1).Unsqueeze(-1))}, line.Mul(a).SumKeep(-1)
 	},
 	func(a, b, in, w T) ([]T, T) { // products of small matrices
 		m := a.Unsqueeze(-1).Mul(w.Unsqueeze(-2)).Tanh()
@@ -82,7 +82,7 @@ var recurrences = []func(a, b, in, w T) (next []T, out T){
 	},
 	func(a, b, in, w T) ([]T, T) {
 		first := a.Select(-1, 0).Unsqueeze(-1)
-		return []T{a.Sub(first).Mul(0.5).Add(in), b.Maximum(in)}, in.Square().Sum(-1)
+		return []T{a.Sub(first).Mul(0.5).Add(in), b.Maximum(in)}, in.Square().SumKeep(-1)
 	},
 }
 
