@@ -20,6 +20,47 @@ type loop struct {
 	moves  []int         // of what is the same in all steps: how many nodes move it, which a step does
 	sizes  []int         // elements of an entry, by operand and then by stored result
 	number []int         // of a result among those that are stored
+	ring   []bool        // by stored result: the last entry alone is read, and what is carried lies in two in turns
+}
+
+// lastOnly are results of loops of which nothing is read but the entry of the last step.
+func (s *scheduler) lastOnly(order []*uop.UOp) map[*uop.UOp]bool {
+	only := map[*uop.UOp]bool{}
+	for _, u := range order {
+		if u.Op() == uop.Loop {
+			a := u.Arg().(uop.LoopArg)
+			only[u] = a.Out < a.Carried
+		}
+		for _, x := range u.Src() {
+			if x.Op() == uop.Loop && !lastEntry(u) {
+				only[x] = false
+			}
+		}
+	}
+	for _, u := range s.values {
+		delete(only, u)
+	}
+	return only
+}
+
+// lastEntry says that a node is the entry of the last step of its operand, the result of a loop.
+func lastEntry(u *uop.UOp) bool {
+	x := u.At(0)
+	if u.Op() != uop.Shrink || x.Op() != uop.Loop {
+		return false
+	}
+	l, a := x.Arg().(uop.LoopArg), u.Arg().(uop.PadArg)
+	last := l.Step(l.Steps - 1)
+	return a.Lo.At(0) == last && a.Hi.At(0) == last+1
+}
+
+// onlyEntry is the result of a loop of so many steps of which nothing is read but entry i of an array: it, in all places.
+func onlyEntry(array *uop.UOp, i, steps int) *uop.UOp {
+	lo, hi := make([]int, len(array.Shape())), slices.Clone(array.Shape())
+	lo[0], hi[0] = i, i+1
+	all := slices.Clone(hi)
+	all[0] = steps
+	return array.Shrink(lo, hi).Expand(all...)
 }
 
 // loops schedules loops, if there are any.
@@ -44,9 +85,10 @@ func (s *scheduler) storeLoops(order []*uop.UOp) error {
 	}
 	loops := make([]*loop, len(list))
 	s.looped = map[*uop.LoopBody]*loop{}
+	last := s.lastOnly(order)
 	for i, results := range list {
 		var err error
-		if loops[i], err = s.newLoop(results); err != nil {
+		if loops[i], err = s.newLoop(results, last); err != nil {
 			return err
 		}
 		s.looped[loops[i].stored] = loops[i]
@@ -60,8 +102,8 @@ func (s *scheduler) storeLoops(order []*uop.UOp) error {
 	return nil
 }
 
-// newLoop schedules a step, with the results that are used and those that are carried.
-func (s *scheduler) newLoop(results []*uop.UOp) (*loop, error) {
+// newLoop schedules a step, with the results that are used and those that are carried. Of some the last entry alone is read.
+func (s *scheduler) newLoop(results []*uop.UOp, last map[*uop.UOp]bool) (*loop, error) {
 	l := &loop{LoopArg: results[0].Arg().(uop.LoopArg), stored: &uop.LoopBody{}}
 	g := &Graph{Table: uop.NewArena()}
 	var done uop.Map[*uop.UOp]
@@ -138,7 +180,40 @@ func (s *scheduler) newLoop(results []*uop.UOp) (*loop, error) {
 		}
 		return true
 	})
+	l.ring = make([]bool, len(arrays))
+	for i := range l.Pure[:l.Carried] {
+		l.ring[l.number[i]] = l.Steps > inTurns
+	}
+	for i, n := range l.number {
+		if kept[i] && i >= l.Carried {
+			l.ring[n] = false
+		}
+	}
+	for _, u := range results {
+		if i := u.Arg().(uop.LoopArg).Out; !last[u] {
+			l.ring[l.number[i]] = false
+		}
+	}
 	return l, nil
+}
+
+// inTurns are the entries of what is carried and not kept: of the step before, and of this one.
+const inTurns = 2
+
+// at is the entry of stored result n that step i writes.
+func (l *loop) at(n, i int) int {
+	if l.ring[n] {
+		return i % inTurns
+	}
+	return l.Step(i)
+}
+
+// entries is how many stored result n has.
+func (l *loop) entries(n int) int {
+	if l.ring[n] {
+		return inTurns
+	}
+	return l.Steps
 }
 
 // moves says that a node moves what it is made of, or makes it wider, and that this can have memory.
@@ -190,12 +265,17 @@ func (s *scheduler) resultOf(l *loop, u, v *uop.UOp) *uop.UOp {
 			args[i] = x
 		}
 	}
-	out := s.loopResult(l, l.number[u.Arg().(uop.LoopArg).Out], distinct(args))
-	return resized(out, u.Shape().Numel()/l.Steps).Reshape(u.Shape()...)
+	n := l.number[u.Arg().(uop.LoopArg).Out]
+	out := s.loopResult(l, n, distinct(args))
+	entries := resized(out, u.Shape().Numel()/l.Steps).Reshape(append([]int{l.entries(n)}, u.Shape()[1:]...)...)
+	if l.ring[n] {
+		return onlyEntry(entries, (l.Steps-1)%inTurns, l.Steps)
+	}
+	return entries
 }
 
 func (s *scheduler) loopResult(l *loop, out int, args []*uop.UOp) *uop.UOp {
-	return s.t.Make(uop.Loop, l.stored.Outs[out].DType(), uop.LoopArg{LoopBody: l.stored, Steps: l.Steps, Out: out}, args...)
+	return s.t.Make(uop.Loop, l.stored.Outs[out].DType(), uop.LoopArg{LoopBody: l.stored, Steps: l.entries(out), Out: out}, args...)
 }
 
 // lowerLoop makes one kernel of a loop.
@@ -273,9 +353,12 @@ func (s *scheduler) loopSteps(k *kernel) (out []Step) {
 					step.Bufs[p] = own[b]
 					continue
 				case j < l.Carried && i > 0: // what the step before made
-					j, entry = len(l.Params)+l.number[j], l.Step(i-1)
-				case j >= l.Carried && j < l.Carried+l.Along, j >= len(l.Params):
+					n := l.number[j]
+					j, entry = len(l.Params)+n, l.at(n, i-1)
+				case j >= l.Carried && j < l.Carried+l.Along:
 					entry = l.Step(i)
+				case j >= len(l.Params):
+					entry = l.at(j-len(l.Params), i)
 				}
 				step.Bufs[p] = k.bufs[j]
 				step.From[p] += entry * l.sizes[j]

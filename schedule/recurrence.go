@@ -18,7 +18,8 @@ const (
 	mostHeld    = 32      // values that a thread carries from step to step
 	mostInStep  = 1 << 9  // nodes that a thread computes in a step
 	mostLanes   = 1 << 11 // places beyond which a step is worth launches of its own, where launches take little: it goes along rows then
-	leastInScan = 1 << 6  // steps that are worth a loop of them
+	leastInScan = 1 << 4  // steps that are worth a loop of them
+	mostPassing = 1 << 20 // bytes of what a kernel stores and only its last step is of use
 
 	freeSlot = 1 << 30 // slots that no input has
 )
@@ -28,7 +29,7 @@ var recurrenceLaw = rewrite.Named("a loop over places apart from each other is a
 // recurrences puts scans in the place of loops that are such.
 func (s *scheduler) recurrences() {
 	order := uop.Topo(s.values...)
-	used := loopsOf(order)
+	used, last := loopsOf(order), s.lastOnly(order)
 	done := map[*uop.UOp][]*uop.UOp{} // by first result of a loop: all its results, or none
 	s.values = s.rebuilt(order, s.values, func(u, v *uop.UOp, _ func(*uop.UOp) *uop.UOp) *uop.UOp {
 		if u.Op() != uop.Loop {
@@ -37,7 +38,7 @@ func (s *scheduler) recurrences() {
 		results := used[slices.IndexFunc(used, func(l []*uop.UOp) bool { return l[0].SameLoop(u) })]
 		outs, ok := done[results[0]]
 		if !ok {
-			outs = s.recurrence(results, v.Src())
+			outs = s.recurrence(results, v.Src(), last)
 			done[results[0]] = outs
 		}
 		if outs == nil {
@@ -64,8 +65,9 @@ func loopsOf(order []*uop.UOp) (list [][]*uop.UOp) {
 	return list
 }
 
-// recurrence gives the results of a loop, by their numbers, those that are used, or nil where it is no scan.
-func (s *scheduler) recurrence(results, args []*uop.UOp) []*uop.UOp {
+// recurrence gives the results of a loop, by their numbers, those that are used, or nil where it is no scan. Of some the last entry
+// alone is read.
+func (s *scheduler) recurrence(results, args []*uop.UOp, last map[*uop.UOp]bool) []*uop.UOp {
 	l := results[0].Arg().(uop.LoopArg)
 	if s.config.StoreAll || l.Carried == 0 || slices.ContainsFunc(l.Params, func(p *uop.UOp) bool { return p.Shape().Numel() == 0 }) {
 		return nil
@@ -74,25 +76,54 @@ func (s *scheduler) recurrence(results, args []*uop.UOp) []*uop.UOp {
 	for _, u := range results {
 		r.needed[u.Arg().(uop.LoopArg).Out] = true
 	}
-	if most := s.config.Steps; most > 0 && l.Steps > most {
-		return s.inParts(results, args)
+	if most := s.stepsAtOnce(results, last); l.Steps > most {
+		if !r.isScan() {
+			return nil
+		}
+		return s.inParts(results, args, most, last)
 	}
+	if !r.isScan() {
+		return nil
+	}
+	return r.finish()
+}
+
+// isScan finds what a thread does in a step, if that is possible.
+func (r *recurrence) isScan() bool {
 	r.open()
-	for range 2 * len(l.Params) { // each time with one more axis that threads carry whole
+	for range 2 * len(r.Params) { // each time with one more axis that threads carry whole
 		if r.begin(); r.steps() {
-			return r.finish()
+			return true
 		}
 		if !r.again {
 			break
 		}
 	}
-	return nil
+	return false
 }
 
-// inParts gives the results of a loop as those of a loop of loops, of as many steps as one kernel may do, or nil where there is no such number.
-func (s *scheduler) inParts(results, args []*uop.UOp) []*uop.UOp {
+// stepsAtOnce is how many steps a kernel does: not more than may take an invocation too long, nor so many that what is carried, of which the last entry
+// alone is read, takes much memory.
+func (s *scheduler) stepsAtOnce(results []*uop.UOp, last map[*uop.UOp]bool) int {
+	l, bytes := results[0].Arg().(uop.LoopArg), 0
+	if slices.ContainsFunc(results, func(u *uop.UOp) bool { return last[u] }) {
+		for _, p := range l.Params[:l.Carried] { // as parts of the loop pass them on
+			bytes += p.Shape().Numel() * p.DType().Size()
+		}
+	}
+	n := l.Steps
+	if s.config.Steps > 0 {
+		n = min(n, s.config.Steps)
+	}
+	if n*bytes > mostPassing {
+		n = max(leastInScan, mostPassing/bytes)
+	}
+	return n
+}
+
+// inParts gives the results of a loop as those of a loop of loops of at most n steps, or nil where there is no such number.
+func (s *scheduler) inParts(results, args []*uop.UOp, n int, last map[*uop.UOp]bool) []*uop.UOp {
 	l := results[0].Arg().(uop.LoopArg)
-	n := s.config.Steps
 	for n >= leastInScan && l.Steps%n > 0 {
 		n--
 	}
@@ -107,23 +138,33 @@ func (s *scheduler) inParts(results, args []*uop.UOp) []*uop.UOp {
 		operands[k] = args[k].Reshape(append([]int{l.Steps / n}, shape...)...)
 	}
 	inner := uop.LoopArg{LoopBody: l.LoopBody, Steps: n, Back: l.Back}.Results(params...)
-	last := 0
+	end := 0
 	if !l.Back {
-		last = n - 1
+		end = n - 1
 	}
 	body := &uop.LoopBody{Params: params, Carried: l.Carried, Along: l.Along}
 	for k, u := range inner[:l.Carried] {
 		lo, hi := make([]int, len(u.Shape())), slices.Clone(u.Shape())
-		lo[0], hi[0] = last, last+1
+		lo[0], hi[0] = end, end+1
 		body.Outs = append(body.Outs, u.Shrink(lo, hi).Reshape(l.Params[k].Shape()...))
 	}
 	body.Outs = append(body.Outs, inner...)
 	body.Given, body.Pure = len(body.Outs), body.Outs
-	outer := uop.LoopArg{LoopBody: body, Steps: l.Steps / n, Back: l.Back}.Results(operands...)[l.Carried:]
-	for i, u := range outer {
-		outer[i] = u.Reshape(append([]int{l.Steps}, l.Outs[i].Shape()...)...)
+	outer := uop.LoopArg{LoopBody: body, Steps: l.Steps / n, Back: l.Back}.Results(operands...)
+	outs := make([]*uop.UOp, len(inner))
+	for i, u := range outer[l.Carried:] {
+		outs[i] = u.Reshape(append([]int{l.Steps}, l.Outs[i].Shape()...)...)
 	}
-	return outer
+	end = 0
+	if !l.Back {
+		end = l.Steps/n - 1
+	}
+	for _, u := range results {
+		if i := u.Arg().(uop.LoopArg).Out; last[u] {
+			outs[i] = onlyEntry(outer[i], end, l.Steps)
+		}
+	}
+	return outs
 }
 
 // recurrence is a loop on its way to become a scan.

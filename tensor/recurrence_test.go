@@ -156,3 +156,36 @@ func TestLoopsOfPlacesApartAreOneKernel(t *testing.T) {
 		assert.LessOrEqual(t, len(v.Launches()), l.grad, l.name)
 	}
 }
+
+// Of a loop of which the last state alone is read no more than two are kept, whatever it does, or as many as one kernel goes through: programs that
+// go on for long would take memory for all that they have been through.
+func TestLoopsKeepWhatIsRead(t *testing.T) {
+	const n, steps = 1 << 12, 10000
+	e := alone(t, "NULL")
+	for name, f := range map[string]step{
+		"apart": func(s, _ []*tensor.Tensor) (next, out []*tensor.Tensor) {
+			return all(s[0].Add(s[1].Mul(0.5)), s[1].Sub(s[0].Mul(0.5))), nil
+		},
+		"neighbours": func(s, _ []*tensor.Tensor) (next, out []*tensor.Tensor) {
+			return all(s[0].Add(s[1].Mul(0.5)).Roll([]int{1}, []int{0}), s[1].Sub(s[0].Mul(0.5))), nil
+		},
+		"sums": func(s, _ []*tensor.Tensor) (next, out []*tensor.Tensor) {
+			return all(s[0].Sub(s[0].Sum()), s[1].Mul(s[0])), all(s[0].Sum())
+		},
+	} {
+		x, y := array(t, e, make([]float32, n)...), array(t, e, make([]float32, n)...)
+		states, outs := tensor.Scan(f, all(x, y), nil, tensor.ScanOptions{Steps: steps})
+		results := all(states[0].Select(0, -1))
+		for _, o := range outs {
+			results = append(results, o.Sum())
+		}
+		v, err := tensor.Schedule(results...)
+		require.NoError(t, err, name)
+		assert.Less(t, int(v.Plan.Peak), 4<<20, name)
+	}
+	few := array(t, e, make([]float32, 64)...)
+	states, _ := tensor.Scan(loopsApart[0].step, all(few), all(array(t, e, make([]float32, 64*steps)...).Reshape(steps, 64)), tensor.ScanOptions{})
+	v, err := tensor.Schedule(states[0].Select(0, -1))
+	require.NoError(t, err)
+	assert.Less(t, int(v.Plan.Peak), 3<<20)
+}

@@ -97,6 +97,13 @@ func Scanned(x, w T, k, steps, way int) T {
 		next, y := step(s[0], s[1], in[0], w)
 		return next, []T{y}
 	}, []T{w.Tanh(), tensor.ZerosLike(x)}, []T{tensor.Stack(0, list...)}, tensor.ScanOptions{Back: way&1 != 0})
+	if way>>1&7 == 3 { // what is left in the end
+		last := len(list) - 1
+		if way&1 != 0 {
+			last = 0
+		}
+		return states[0].Select(0, last).Add(states[1].Select(0, last))
+	}
 	y := append(states, outs...)[(way>>1&3)%3]
 	if way&8 == 0 {
 		return y.Sum(0)
