@@ -70,6 +70,28 @@ func (l *laneSet) oneSet(a *access, stride int) bool {
 	}))
 }
 
+// pushedOut says that a reduction goes through an array in steps of which more than a few lie in one set of the nearest cache, and that what stands beside an
+// element is asked for only when the next result is computed: it has to come from the second cache again.
+func (l *laneSet) pushedOut(a *access) bool {
+	if a.u == nil || l.by(a.over) > 1 {
+		return false
+	}
+	far := false
+	for _, r := range l.reds {
+		for _, x := range r.ranges {
+			s, ok := l.stride(a, x)
+			if ok && s == 1 {
+				return false
+			}
+			far = far || ok && s != 0 && s*a.bytes%cacheWay == 0 && codegen.Extent(x) > cacheWays
+		}
+	}
+	return far && slices.ContainsFunc(l.g.Axes, func(x *nest.Axis) bool {
+		s, ok := l.stride(a, x.Range)
+		return ok && s == 1
+	})
+}
+
 // turnStep is what loading a vector, or a step of turning it with others, costs.
 const turnStep = 1.4
 
@@ -131,6 +153,8 @@ func (l *laneSet) access(a *access) float64 {
 		return n * 1.5
 	case gated:
 		return n * 3 / f
+	case l.pushedOut(a):
+		return n * 4
 	}
 	return n / f
 }
