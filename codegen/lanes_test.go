@@ -128,3 +128,54 @@ func TestResultsBetweenLanes(t *testing.T) {
 	}
 	check(t, "results between lanes", jobs, want, 0)
 }
+
+// Where an element is found is a number of 32 bits, also where what is compared with it is loaded: its lanes are computed in as many.
+func TestPlacesOfLoadedElementsAreWords(t *testing.T) {
+	k := newKit()
+	o, x, y := k.param(dtype.I32, true, 40), k.param(dtype.I32, false, 40, 96), k.param(dtype.I32, false, 40)
+	a := k.rngs(40, 96)
+	place := k.load(x, a[0], a[1]).Equal(k.load(y, a[0])).Where(a[1], k.Index(96)).Cast(dtype.I32)
+	k.out(o, a[:1], k.ReduceRanges(uop.MaxOf, []*uop.UOp{place}, a[1:]))
+	_, kernel := lowered(t, k.s, model.Choose(k.s, target()))
+	require.Contains(t, kernel.Source, "iota_i32x")
+	require.NotContains(t, kernel.Source, "iota_i64x")
+}
+
+// Rows of a tile that lie at the border of a picture have the conditions of lanes in common, which are one mask for all of them: what lanes share is a
+// condition of its own.
+func TestRowsOfATileShareTheirMask(t *testing.T) {
+	k := newKit()
+	const n, size = 28, 7
+	o, x, w := k.param(dtype.F32, true, 2, 96, n, n), k.param(dtype.F32, false, 2, 96, n, n), k.param(dtype.F32, false, 96, size, size)
+	a := k.rngs(2, 96, n, n, size, size)
+	row, column := a[2].Add(a[4]), a[3].Add(a[5])
+	inside := func(at *uop.UOp) *uop.UOp { return k.Index(2).Less(at).And(at.Less(k.Index(n + 3))) }
+	k.out(o, a[:4], k.sum(k.loadIf(x, inside(row).And(inside(column)), a[0], a[1], row.Add(k.Index(-3)), column.Add(k.Index(-3))).Mul(k.load(w, a[1], a[4], a[5])), a[4], a[5]))
+	directives := model.Choose(k.s, target())
+	require.Contains(t, codegen.DirectivesString(directives), "tile a2.1; split a3 16 shift; vector a3.1")
+	_, kernel := lowered(t, k.s, directives)
+	masks := map[string]bool{}
+	for _, part := range strings.Split(kernel.Source, "by1m_f32x16(p1, ")[1:] {
+		_, mask, _ := strings.Cut(strings.SplitN(part, ";", 2)[0], ", ")
+		_, mask, _ = strings.Cut(mask, ", ")
+		mask, _, _ = strings.Cut(mask, ", sp_f32x16(v")
+		mask, _, _ = strings.Cut(mask, " :")
+		masks[strings.TrimRight(mask, ")")] = true
+	}
+	require.Len(t, masks, 1, "%v", masks)
+}
+
+// A sum over what lies a page apart, of places from data among it, has lanes along the results beside each other: a line that each result takes one element
+// of would be gone from the cache when the next one wants its neighbour.
+func TestLanesAcrossSumsOfOneSet(t *testing.T) {
+	for apart, lanes := range map[int]bool{4096: true, 4000: false} {
+		k := newKit()
+		o, x, at, g := k.param(dtype.F32, true, 4, apart, 2), k.param(dtype.F32, false, 4, 16, apart), k.param(dtype.I32, false, 4, apart), k.param(dtype.F32, false, 4, 16, apart)
+		a := k.rngs(4, apart, 2, 16)
+		place := k.load(at, a[0], a[1]).Cast(dtype.Index)
+		gate := place.Less(place.Int(apart)).And(place.Int(-1).Less(place))
+		s := k.sum(k.loadIf(x, gate, a[0], a[3], place).Mul(k.load(g, a[0], a[3], a[1])), a[3])
+		k.out(o, a[:3], a[2].Less(k.Index(1)).Where(s, s.Neg()))
+		require.Equal(t, lanes, strings.Contains(codegen.DirectivesString(model.Choose(k.s, target())), "vector a1"), "%d apart", apart)
+	}
+}

@@ -164,7 +164,7 @@ func (r *renderer) low(u *uop.UOp) string {
 		return "(" + r.low(u.At(0)) + " + " + r.low(u.At(1)) + ")"
 	case u.Op() == uop.Mul:
 		return "(" + r.low(u.At(0)) + " * " + r.low(u.At(1)) + ")"
-	case u.Op() == uop.Where && !loads(u):
+	case u.Op() == uop.Where && !loads(u.At(1)) && !loads(u.At(2)): // what stands in the condition is read either way
 		return r.selectLanes(e, r.maskOf(u.At(0), elemBits[e]), r.low(u.At(1)), r.low(u.At(2)))
 	case u.Op() == uop.Cast && u.At(0).DType() == dtype.I32:
 		return r.vexpr(u.At(0))
@@ -426,7 +426,8 @@ func (r *renderer) vload(u *uop.UOp) string {
 	return s
 }
 
-// shares divides a gate into the conditions that all lanes share and those in which they differ; nil: none.
+// shares divides a gate into the conditions that all lanes share and those in which they differ; nil: none. A mask that has a name is divided
+// too: rows of a tile differ in what lanes share, and have the rest in common.
 func (r *renderer) shares(gate *uop.UOp) (all, own *uop.UOp) {
 	and := func(g **uop.UOp, c *uop.UOp) {
 		if *g == nil {
@@ -435,15 +436,21 @@ func (r *renderer) shares(gate *uop.UOp) (all, own *uop.UOp) {
 			*g = (*g).And(c)
 		}
 	}
-	for _, c := range symbolic.Conjuncts(gate) {
-		switch v, known := c.ConstValue(); {
-		case known && v.Bool():
-		case r.vec(c):
-			and(&own, c)
-		default:
-			and(&all, c)
+	var divide func(gate *uop.UOp)
+	divide = func(gate *uop.UOp) {
+		for _, c := range symbolic.Conjuncts(gate) {
+			switch v, known := c.ConstValue(); {
+			case known && v.Bool():
+			case r.vec(c) && r.masks[c] != nil && r.masks[c].Op() == uop.And:
+				divide(r.masks[c])
+			case r.vec(c):
+				and(&own, c)
+			default:
+				and(&all, c)
+			}
 		}
 	}
+	divide(gate)
 	return all, own
 }
 
