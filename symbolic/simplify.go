@@ -105,7 +105,26 @@ func whereImplied(m *rewrite.Match) *uop.UOp {
 	if q.Op() == uop.Where && implies(q.At(0), g) {
 		return g.Where(p, q.At(2))
 	}
+	if q.Op() == uop.Where && impliedWithout(g, q.At(0)) {
+		return g.Where(p, q.At(1))
+	}
 	return nil
+}
+
+// impliedWithout reports that every condition of h holds where g does not: what is filled in around an array is chosen outside of it, what is
+// computed from its elements inside.
+func impliedWithout(g, h *uop.UOp) bool {
+	outside := flatten(nil, g, uop.Or)
+	covers := func(e *uop.UOp, lo, hi int) bool {
+		return slices.ContainsFunc(outside, func(b *uop.UOp) bool {
+			of, from, to, ok := Interval(b)
+			return ok && of == e && from <= lo && to >= hi
+		})
+	}
+	return !slices.ContainsFunc(Conjuncts(h), func(c *uop.UOp) bool {
+		e, lo, hi, ok := Interval(c)
+		return !ok || lo > -Unbounded && !covers(e, -Unbounded, lo-1) || hi < Unbounded && !covers(e, hi+1, Unbounded)
+	})
 }
 
 // implies reports that every condition of h follows from one of g.
