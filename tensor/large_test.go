@@ -257,21 +257,26 @@ func digammaOf(x float64) float64 {
 // The first few of an order are its beginning, whatever way they are found: ties stand in their order, also the greatest integers.
 func TestTopKIsTheBeginningOfTheOrder(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
-	for _, n := range []int{15, 16, 64, 300, 600} {
-		x := make([]int32, 3*n)
-		for i := range x {
-			x[i] = []int32{math.MinInt32, math.MaxInt32, 0, 1, int32(r.IntN(n))}[r.IntN(5)]
-		}
-		for row := range n { // one row of ties alone
-			x[row] = math.MaxInt32
-		}
-		for _, k := range []int{0, 1, 3, 4, min(n, 17)} {
-			for _, largest := range []bool{false, true} {
-				all := quick(x, 3, n)
-				v, i := all.TopK(k, 1, largest)
-				sorted, order := all.Sort(1, largest)
-				require.Equal(t, data[int32](t, sorted.Narrow(1, 0, k)), data[int32](t, v), "%d of %d, largest %v", k, n, largest)
-				require.Equal(t, data[int32](t, order.Narrow(1, 0, k)), data[int32](t, i), "%d of %d, largest %v", k, n, largest)
+	for _, rows := range []int{3, 70} { // of many, those that lie beside each other share lanes
+		for _, n := range []int{15, 16, 64, 300, 600} {
+			x := make([]int32, rows*n)
+			for i := range x {
+				x[i] = []int32{math.MinInt32, math.MaxInt32, 0, 1, int32(r.IntN(n))}[r.IntN(5)]
+			}
+			for row := range n { // one row of ties alone
+				x[row] = math.MaxInt32
+			}
+			for _, k := range []int{0, 1, 3, 4, min(n, 17)} {
+				if rows > 3 && (k == 0 || n == 600) {
+					continue
+				}
+				for _, largest := range []bool{false, true} {
+					all := quick(x, rows, n)
+					v, i := all.TopK(k, 1, largest)
+					sorted, order := all.Sort(1, largest)
+					require.Equal(t, data[int32](t, sorted.Narrow(1, 0, k)), data[int32](t, v), "%d of %d, largest %v", k, n, largest)
+					require.Equal(t, data[int32](t, order.Narrow(1, 0, k)), data[int32](t, i), "%d of %d, largest %v", k, n, largest)
+				}
 			}
 		}
 	}

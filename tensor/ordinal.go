@@ -119,22 +119,45 @@ const (
 	fewFirst = 16
 )
 
-// firstFew finds the least of those that are left, and the first place of it, k times.
+// manyRows is how many rows are laid out so that they lie beside each other and share lanes: then what is found is spread over no lanes and
+// gathered from none.
+const manyRows = 64
+
+// firstFew finds the least of those that come after what was found last, and the first place of it, k times.
 func firstFew(key *uop.UOp, k int) *uop.UOp {
-	s := key.Shape()
-	last := len(s) - 1
-	one := with(s, last, 1)
-	least := func(u *uop.UOp) *uop.UOp { return u.Not().Reduce(uop.MaxOf, last).Not().Reshape(one...) }
-	_, hi := uop.IntLimits(key.DType())
-	place := alongAxis(iota(s[last], dtype.I32), last, s)
-	left := place.Less(place.Int(s[last]))
-	found := make([]*uop.UOp, k)
-	for i := range found {
-		here := key.Equal(spread(least(left.Where(key, key.Const(hi))), s)).And(left)
-		found[i] = least(here.Where(place, place.Int(s[last])))
-		left = left.And(place.Equal(spread(found[i], s)).Not())
+	axis := len(key.Shape()) - 1
+	if key.Shape()[:axis].Numel() < manyRows {
+		return fewAlong(key, axis, k)
 	}
-	return join(found, last, k)
+	front, back := []int{axis}, []int{}
+	for i := range axis {
+		front, back = append(front, i), append(back, i+1)
+	}
+	return fewAlong(key.Permute(front...).Contiguous(), 0, k).Permute(append(back, 0)...)
+}
+
+func fewAlong(key *uop.UOp, axis, k int) *uop.UOp {
+	s := key.Shape()
+	one := with(s, axis, 1)
+	least := func(u *uop.UOp) *uop.UOp { return u.Not().Reduce(uop.MaxOf, axis).Not().Reshape(one...) }
+	_, hi := uop.IntLimits(key.DType())
+	place := alongAxis(iota(s[axis], dtype.I32), axis, s)
+	found, before := make([]*uop.UOp, k), (*uop.UOp)(nil)
+	for i := range found {
+		left, past := key, place.Int(-1)
+		if i > 0 { // equal elements come in the order of their places
+			wide := spread(before, s)
+			later := wide.Less(key).Or(key.Equal(wide).And(spread(found[i-1], s).Less(place)))
+			left = later.Where(key, key.Const(hi))
+		}
+		value := least(left)
+		if i > 0 {
+			past = value.Equal(before).Where(found[i-1], past)
+		}
+		here := key.Equal(spread(value, s)).And(spread(past, s).Less(place))
+		found[i], before = least(here.Where(place, place.Int(s[axis]))), value
+	}
+	return join(found, axis, k)
 }
 
 // countBlock is the longest axis of which one element is found by counting what comes before each, n² comparisons; of longer ones
