@@ -306,6 +306,12 @@ func (c *Captured) bind(inputs []*uop.UOp) ([]*storage, error) {
 	if c.folded != nil {
 		c.folded.place(bound)
 	}
+	var assigned []*storage
+	for _, t := range c.targets {
+		if t.dest != nil {
+			assigned = append(assigned, t.store)
+		}
+	}
 	for i, in := range inputs {
 		if r := in.Realized(); r != nil {
 			in = r
@@ -320,10 +326,8 @@ func (c *Captured) bind(inputs []*uop.UOp) ([]*storage, error) {
 		if !in.Shape().Equal(c.shapes[i].Shape()) || in.DType() != c.shapes[i].DType() {
 			return nil, fmt.Errorf("input %d of a captured function is %v %v; it was captured with %v %v", i, in.DType(), in.Shape(), c.shapes[i].DType(), c.shapes[i].Shape())
 		}
-		for _, t := range c.targets {
-			if t.store == s && t.dest != nil {
-				return nil, fmt.Errorf("input %d of a captured function is a tensor that the function assigns; pass a copy", i)
-			}
+		if slices.Contains(assigned, s) {
+			return nil, fmt.Errorf("input %d of a captured function is a tensor that the function assigns; pass a copy", i)
 		}
 		if c.rebind[i] >= 0 {
 			bound[c.rebind[i]] = s

@@ -203,9 +203,9 @@ func (c *Captured) Run(ctx context.Context, inputs ...*Tensor) ([]*Tensor, error
 	if err != nil {
 		return nil, err
 	}
-	ts := make([]*Tensor, len(outs))
+	ts, from := make([]*Tensor, len(outs)), sources(inputs)
 	for i := range ts {
-		ts[i] = c.result(i, outs[i], inputs)
+		ts[i] = c.result(i, outs[i], from)
 	}
 	return ts, nil
 }
@@ -247,10 +247,10 @@ func (c *Captured) play(ctx context.Context, op string, all, dst, inputs []*Tens
 	return outs[:len(c.sizes)], nil
 }
 
-// result is the tensor of result i.
-func (c *Captured) result(i int, u *uop.UOp, inputs []*Tensor) *Tensor {
+// result is the tensor of result i of a run.
+func (c *Captured) result(i int, u *uop.UOp, from *origins) *Tensor {
 	if c.plan.Own(i) {
-		c.past[i].remember(u, nodes(inputs))
+		c.past[i].remember(u, from)
 	}
 	if sizes := c.sizes[i]; sizes != nil {
 		b, now := u, make([]uop.Size, len(sizes))

@@ -21,7 +21,7 @@ func (c *Captured) Ran(n int, most int64) { c.plan.Ran(n, most) }
 // Adopt gives the results of a run with these inputs that the device carried out by itself: those that there is memory of. Inputs that were made of numbers
 // and are gone are nil.
 func (c *Captured) Adopt(results []runtime.Mem, inputs ...*Tensor) ([]*Tensor, error) {
-	ts := make([]*Tensor, len(results))
+	ts, from := make([]*Tensor, len(results)), sources(inputs)
 	for i, m := range results {
 		if m == nil {
 			continue
@@ -31,7 +31,7 @@ func (c *Captured) Adopt(results []runtime.Mem, inputs ...*Tensor) ([]*Tensor, e
 		if err != nil {
 			return nil, err
 		}
-		ts[i] = c.result(i, u, inputs)
+		ts[i] = c.result(i, u, from)
 	}
 	return ts, nil
 }

@@ -43,15 +43,15 @@ func (c *Captured) RunInto(ctx context.Context, dst []*Tensor, inputs ...*Tensor
 	if err != nil {
 		return nil, err
 	}
-	ts := make([]*Tensor, len(outs))
+	ts, from := make([]*Tensor, len(outs)), sources(inputs)
 	for i, u := range outs {
 		if dst[i] == nil {
-			ts[i] = c.result(i, u, inputs)
+			ts[i] = c.result(i, u, from)
 			ts[i].owned.Store(c.plan.Own(i))
 			continue
 		}
 		engine.SetPast(u, nil)
-		c.past[i].remember(u, nodes(inputs))
+		c.past[i].remember(u, from)
 		ts[i] = dst[i]
 		ts[i].graph.Store(u)
 		ts[i].owned.Store(true)

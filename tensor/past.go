@@ -2,6 +2,8 @@ package tensor
 
 import (
 	"cmp"
+	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/weft-ml/weft/engine"
@@ -56,27 +58,35 @@ func pastOf(limit int, nodes ...*uop.UOp) *engine.Past {
 	}
 	for _, b := range buffers {
 		p.Keys = append(p.Keys, key(b))
-		older(b, func(k int) {
-			if limit > 0 {
-				p.Keys = append(p.Keys, k)
-				limit--
+		for k := range older(b) {
+			if limit <= 0 {
+				break
 			}
-		})
+			p.Keys = append(p.Keys, k)
+			limit--
+		}
 	}
 	slices.SortStableFunc(p.Keys, cmp.Compare[int])
 	p.Keys = slices.Clip(slices.Compact(p.Keys))
 	return p
 }
 
-// older calls f with what is known of a buffer's past, the nearest first.
-func older(b *uop.UOp, f func(k int)) {
-	if p := engine.PastOf(b); p != nil {
-		f(p.Self)
+// older is what is known of a buffer's past, the nearest first.
+func older(b *uop.UOp) iter.Seq[int] {
+	return func(yield func(k int) bool) {
+		p := engine.PastOf(b)
+		if p == nil || !yield(p.Self) {
+			return
+		}
 		for _, k := range p.More {
-			f(k)
+			if !yield(k) {
+				return
+			}
 		}
 		for _, k := range p.Keys {
-			f(k)
+			if !yield(k) {
+				return
+			}
 		}
 	}
 }
@@ -180,11 +190,12 @@ func allIn(u *uop.UOp, p *engine.Past) bool {
 type outcome struct {
 	past   *engine.Past
 	inputs []int // which it was computed from
+	alike  int   // the first result that was computed from the same
 }
 
 // outcomes are those of results, of which no is no result with memory of its own.
 func outcomes(outs []*uop.UOp, inputs []*uop.UOp) []outcome {
-	list := make([]outcome, len(outs))
+	list, first := make([]outcome, len(outs)), map[string]int{}
 	for i, o := range outs {
 		if !o.DType().IsFloat() || base(o).Op() == uop.Buffer {
 			continue
@@ -197,6 +208,11 @@ func outcomes(outs []*uop.UOp, inputs []*uop.UOp) []outcome {
 				list[i].inputs = append(list[i].inputs, k)
 			}
 		}
+		of := fmt.Sprint(list[i].inputs)
+		if _, known := first[of]; !known {
+			first[of] = i
+		}
+		list[i].alike = first[of]
 	}
 	return list
 }
@@ -204,15 +220,36 @@ func outcomes(outs []*uop.UOp, inputs []*uop.UOp) []outcome {
 // maxMore is how many numbers of a captured function's inputs and of their past are kept for each run.
 const maxMore = 64
 
-// remember notes what a result r of a run was computed from. Inputs that were computed from nothing, and nobody can ask for any more, may be nil.
-func (o outcome) remember(r *uop.UOp, inputs []*uop.UOp) {
+// origins are what the results of a run are computed from: functions as a step of an optimizer have hundreds of inputs and of results, so that they
+// are looked at once for all results, and once for those that were computed from the same ones.
+type origins struct {
+	inputs []*uop.UOp // those that were computed from nothing, and nobody can ask for any more, may be nil
+	more   map[int][]int
+}
+
+func sources(inputs []*Tensor) *origins {
+	return &origins{nodes(inputs), map[int][]int{}}
+}
+
+// remember notes what a result r of a run was computed from.
+func (o outcome) remember(r *uop.UOp, from *origins) {
 	if o.past == nil {
 		return
 	}
-	p := &engine.Past{Self: key(r), Keys: o.past.Keys}
+	more, known := from.more[o.alike]
+	if !known {
+		more = o.more(from.inputs)
+		from.more[o.alike] = more
+	}
+	engine.SetPast(r, &engine.Past{Self: key(r), Keys: o.past.Keys, More: more})
+}
+
+// more lists the inputs that a result was computed from, and as many as fit of what these were.
+func (o outcome) more(inputs []*uop.UOp) []int {
+	more := make([]int, 0, max(len(o.inputs), min(4*len(o.inputs), maxMore)))
 	for _, i := range o.inputs {
 		if inputs[i] != nil {
-			p.More = append(p.More, key(inputs[i]))
+			more = append(more, key(inputs[i]))
 		}
 	}
 	for _, i := range o.inputs {
@@ -223,11 +260,12 @@ func (o outcome) remember(r *uop.UOp, inputs []*uop.UOp) {
 		for b.Op() == uop.Reshape {
 			b = b.At(0)
 		}
-		older(b, func(k int) {
-			if len(p.More) < maxMore {
-				p.More = append(p.More, k)
+		for k := range older(b) {
+			if len(more) >= maxMore {
+				return more
 			}
-		})
+			more = append(more, k)
+		}
 	}
-	engine.SetPast(r, p)
+	return more
 }
