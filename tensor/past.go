@@ -2,8 +2,6 @@ package tensor
 
 import (
 	"cmp"
-	"fmt"
-	"iter"
 	"slices"
 
 	"github.com/weft-ml/weft/engine"
@@ -58,37 +56,23 @@ func pastOf(limit int, nodes ...*uop.UOp) *engine.Past {
 	}
 	for _, b := range buffers {
 		p.Keys = append(p.Keys, key(b))
-		for k := range older(b) {
-			if limit <= 0 {
-				break
-			}
-			p.Keys = append(p.Keys, k)
-			limit--
-		}
+		earlier := older(b, limit)
+		p.Keys = append(p.Keys, earlier...)
+		limit -= len(earlier)
 	}
 	slices.SortStableFunc(p.Keys, cmp.Compare[int])
 	p.Keys = slices.Clip(slices.Compact(p.Keys))
 	return p
 }
 
-// older is what is known of a buffer's past, the nearest first.
-func older(b *uop.UOp) iter.Seq[int] {
-	return func(yield func(k int) bool) {
-		p := engine.PastOf(b)
-		if p == nil || !yield(p.Self) {
-			return
-		}
-		for _, k := range p.More {
-			if !yield(k) {
-				return
-			}
-		}
-		for _, k := range p.Keys {
-			if !yield(k) {
-				return
-			}
-		}
+// older is what is known of a buffer's past, the nearest first, and no more than limit numbers of it.
+func older(b *uop.UOp, limit int) []int {
+	p := engine.PastOf(b)
+	if p == nil || limit <= 0 {
+		return nil
 	}
+	all := append([]int{p.Self}, p.More[:min(len(p.More), limit-1)]...)
+	return append(all, p.Keys[:min(len(p.Keys), limit-len(all))]...)
 }
 
 // checkReached fails where a gradient is 0 only because history was dropped. Of states that were assigned it is asked only where the program named the
@@ -195,7 +179,7 @@ type outcome struct {
 
 // outcomes are those of results, of which no is no result with memory of its own.
 func outcomes(outs []*uop.UOp, inputs []*uop.UOp) []outcome {
-	list, first := make([]outcome, len(outs)), map[string]int{}
+	list := make([]outcome, len(outs))
 	for i, o := range outs {
 		if !o.DType().IsFloat() || base(o).Op() == uop.Buffer {
 			continue
@@ -208,11 +192,7 @@ func outcomes(outs []*uop.UOp, inputs []*uop.UOp) []outcome {
 				list[i].inputs = append(list[i].inputs, k)
 			}
 		}
-		of := fmt.Sprint(list[i].inputs)
-		if _, known := first[of]; !known {
-			first[of] = i
-		}
-		list[i].alike = first[of]
+		list[i].alike = slices.IndexFunc(list[:i+1], func(o outcome) bool { return o.past != nil && slices.Equal(o.inputs, list[i].inputs) })
 	}
 	return list
 }
@@ -224,11 +204,11 @@ const maxMore = 64
 // are looked at once for all results, and once for those that were computed from the same ones.
 type origins struct {
 	inputs []*uop.UOp // those that were computed from nothing, and nobody can ask for any more, may be nil
-	more   map[int][]int
+	more   [][]int    // by result
 }
 
 func sources(inputs []*Tensor) *origins {
-	return &origins{nodes(inputs), map[int][]int{}}
+	return &origins{inputs: nodes(inputs)}
 }
 
 // remember notes what a result r of a run was computed from.
@@ -236,12 +216,14 @@ func (o outcome) remember(r *uop.UOp, from *origins) {
 	if o.past == nil {
 		return
 	}
-	more, known := from.more[o.alike]
-	if !known {
-		more = o.more(from.inputs)
-		from.more[o.alike] = more
+	for len(from.more) <= o.alike {
+		from.more = append(from.more, nil)
 	}
-	engine.SetPast(r, &engine.Past{Self: key(r), Keys: o.past.Keys, More: more})
+	more := &from.more[o.alike]
+	if *more == nil {
+		*more = o.more(from.inputs)
+	}
+	engine.SetPast(r, &engine.Past{Self: key(r), Keys: o.past.Keys, More: *more})
 }
 
 // more lists the inputs that a result was computed from, and as many as fit of what these were.
@@ -260,12 +242,7 @@ func (o outcome) more(inputs []*uop.UOp) []int {
 		for b.Op() == uop.Reshape {
 			b = b.At(0)
 		}
-		for k := range older(b) {
-			if len(more) >= maxMore {
-				return more
-			}
-			more = append(more, k)
-		}
+		more = append(more, older(b, maxMore-len(more))...)
 	}
 	return more
 }
