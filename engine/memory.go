@@ -343,19 +343,21 @@ func (e *Engine) borrow(ctx context.Context, u *uop.UOp, f func(s *storage) erro
 // StaleError says that an expression reads a buffer as it was before an assignment that has been carried out.
 type StaleError struct {
 	Built, Now int
-	Assigned   string // file:line of the assignment, if known
+	Assigned   string      // file:line of the assignment, if known
+	DType      dtype.DType // of the tensor, as it was built on
+	Shape      uop.Shape
 }
 
 func (e *StaleError) Error() string {
 	if e.Now == discarded {
-		return "this expression was built on a tensor that was discarded; discard it after the last use"
+		return fmt.Sprintf("this expression was built on a tensor, %v %v, that was discarded; discard it after the last use", e.DType, e.Shape)
 	}
 	at := ""
 	if e.Assigned != "" {
 		at = " at " + e.Assigned
 	}
-	return fmt.Sprintf("this expression was built on a tensor before it was assigned%s (version %d, now %d); realize it before the assignment, or build it anew",
-		at, e.Built, e.Now)
+	return fmt.Sprintf("this expression was built on a tensor, %v %v, before it was assigned%s (version %d, now %d); realize it before the assignment, or build it anew",
+		e.DType, e.Shape, at, e.Built, e.Now)
 }
 
 var errStandIn = errors.New("a tensor that stands for an input of a captured function, or was built on one there, is used outside of that function; it has no value: return it and use what Run gives")
@@ -366,7 +368,7 @@ func (s *storage) check(b *uop.UOp, rec *recording) error {
 		return errStandIn
 	}
 	if v := b.Arg().(uop.BufferArg).Version; v != s.current() && !rec.knows(s, v) {
-		return &StaleError{v, s.current(), s.assigned}
+		return &StaleError{v, s.current(), s.assigned, b.DType(), b.Shape()}
 	}
 	return nil
 }

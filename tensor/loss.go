@@ -103,6 +103,9 @@ func (t *Tensor) CrossEntropy(target *Tensor, options ...Loss) *Tensor {
 // soft is the loss against probabilities.
 func (t *Tensor) soft(op string, logp, target *Tensor, o Loss, axis int) *Tensor {
 	if !slices.Equal(target.shape(), t.shape()) {
+		if target.Rank() < t.Rank() { // as class indices are
+			failType(op, []dtype.DType{target.DType()}, "class indices are integers; use To")
+		}
 		fail(op, shapesOf(t, target), "probabilities must have the shape of the logits")
 	}
 	p := target.To(logp.DType())

@@ -137,3 +137,12 @@ func TestCTCOfFewSteps(t *testing.T) {
 		near(t, []float64{-math.Log(sum)}, l, 1e-5)
 	}
 }
+
+// Class indices that are floats, as numbers of a page or of a list of float32 are, are told as such.
+func TestClassIndicesThatAreNoIntegers(t *testing.T) {
+	logits := tensor.Ones(2, 3)
+	err := tensor.Try(func() { logits.CrossEntropy(tensor.From([]float32{0, 1})) })
+	require.ErrorContains(t, err, "CrossEntropy float32: class indices are integers; use To")
+	err = tensor.Try(func() { logits.CrossEntropy(tensor.Ones(3, 3)) })
+	require.ErrorContains(t, err, "probabilities must have the shape of the logits")
+}

@@ -233,6 +233,7 @@ func TestAssign(t *testing.T) {
 	_, err = tensor.Data[float32](ctx, late)
 	var stale *engine.StaleError
 	require.ErrorAs(t, err, &stale)
+	require.ErrorContains(t, err, "built on a tensor, float32 [3], before it was assigned")
 
 	a, b := tensor.Zeros(2), tensor.Zeros(2) // equal nodes, not one memory
 	require.NoError(t, tensor.Realize(ctx, a, b))

@@ -36,7 +36,7 @@ func TestErrorsInWordsOfAPage(t *testing.T) {
 		{"rand", &tensor.DeviceError{Op: "Rand", Err: errors.New("engine: no memory"), At: "a.go:1"}, "rand: no memory"},
 		{"", errors.New("tensor: Capture: another function is being captured"), "another function is being captured"},
 		{"", fmt.Errorf("weft: realize: %w", &tensor.ArgumentError{Op: "add", Reason: "no", At: "b.go:7"}), "realize: add: no"},
-		{"", errors.New("this expression was built on a tensor before it was assigned at ops_more.go:236 (version 1, now 2); realize it"), "this expression was built on a tensor before it was assigned (version 1, now 2); realize it"},
+		{"", errors.New("this expression was built on a tensor, float32 [2 3], before it was assigned at ops_more.go:236 (version 1, now 2); realize it"), "this expression was built on a tensor, f32 [2, 3], before it was assigned (version 1, now 2); realize it"},
 		{"export", errors.New(`export: function "main" has 1 inputs, and 2 names are given for them`), `export: function "main" has 1 inputs, and 2 names are given for them`},
 		{"onnx", errors.New("onnx: model.onnx: there is no graph in it"), "onnx: model.onnx: there is no graph in it"},
 		{"", errors.New("llm: tokenizer: t.json: version"), "t.json: version"},
