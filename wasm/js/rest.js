@@ -2,7 +2,7 @@
 // globals. Whoever calls the first of these has the rest put in place, and a worker that waits for nothing loads it before. A worker may wait for
 // a file without letting go of what it does, so the engine notices nothing but the time.
 
-import { load } from './module.js'
+import { anew, load, other } from './module.js'
 
 const name = 'rest.wasm'
 
@@ -55,8 +55,8 @@ export function rest() {
     new WebAssembly.Instance(module, { first }) // which fills the table, and says that it did
     told()
   } catch (e) {
-    const why = e instanceof WebAssembly.LinkError ? 'is of another build than weft.wasm; load the page anew, and see to it that both come from one build' : `cannot be loaded: ${e.message}`
-    postMessage({ dead: `${address} ${why}` })
-    throw e
+    const dead = `${address} ${e instanceof WebAssembly.LinkError ? `${other} weft.wasm; ${anew}` : `cannot be loaded: ${e.message}`}`
+    postMessage({ dead })
+    throw new Error(dead) // which Node tells first
   }
 }

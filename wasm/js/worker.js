@@ -6,6 +6,7 @@ import { BOXED, WorkerBox } from './box.js'
 import { imports } from './glue.js'
 import { imports as kernels } from './kernels.js'
 import { borrow } from './lent.js'
+import { anew, fits, other } from './module.js'
 import { ahead, begin, rest } from './rest.js'
 import { thread } from './threads.js'
 
@@ -193,6 +194,7 @@ const engine = ({ data }) => {
     return
   }
   share(data.box)
+  if (!fits(data.engine)) return postMessage({ dead: `worker.js ${other} weft.js; ${anew}` })
   WebAssembly.instantiate(data.engine, go.importObject).then(async (instance) => {
     memory = instance.exports.mem
     if (begin(instance.exports, data.address, data.rest, () => setTimeout(() => collect?.()))) Object.assign(go.env, first)

@@ -18,10 +18,10 @@ var (
 	types = []string{"weft.d.ts", "export.d.ts", "nn.d.ts", "optim.d.ts"}
 )
 
-// bundle writes the scripts. sizes are those of the modules, as an object of JavaScript.
-func bundle(root, goroot, out, sizes string) error {
+// bundle writes the scripts. sizes are those of the modules, as an object of JavaScript, and builds what they say of their builds.
+func bundle(root, goroot, out, sizes, builds string) error {
 	for _, name := range append(append([]string{}, first...), later...) {
-		if err := script(scriptFolders(root, goroot), name, out, sizes); err != nil {
+		if err := script(scriptFolders(root, goroot), name, out, sizes, builds); err != nil {
 			return err
 		}
 	}
@@ -43,7 +43,7 @@ func scriptFolders(root, goroot string) []string {
 }
 
 // script bundles one. Names stay: errors and stacks in a page's console tell them, and compressed they cost little.
-func script(folders []string, name, out, sizes string) error {
+func script(folders []string, name, out, sizes, builds string) error {
 	find := func(name string) (string, error) {
 		for _, f := range folders {
 			file := filepath.Join(f, name)
@@ -76,6 +76,7 @@ func script(folders []string, name, out, sizes string) error {
 			b.OnLoad(api.OnLoadOptions{Filter: `/module\.js$`}, func(a api.OnLoadArgs) (api.OnLoadResult, error) {
 				data, err := os.ReadFile(a.Path)
 				text := strings.Replace(string(data), "const sizes = {}", "const sizes = "+sizes, 1)
+				text = strings.Replace(text, "const builds = {}", "const builds = "+builds, 1)
 				return api.OnLoadResult{Contents: &text, Loader: api.LoaderJS}, err
 			})
 		}}},

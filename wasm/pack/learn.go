@@ -72,7 +72,7 @@ func learn(root, goroot string, module []byte) (map[int]bool, error) {
 	}
 	own = filepath.Join(own, "learn")
 	for _, name := range append(append([]string{}, first...), later...) {
-		if err := script(append([]string{own}, scriptFolders(root, goroot)...), name, dir, "{}"); err != nil {
+		if err := script(append([]string{own}, scriptFolders(root, goroot)...), name, dir, "{}", "{}"); err != nil {
 			return nil, err
 		}
 	}

@@ -16,6 +16,8 @@
 package main
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -23,6 +25,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -58,7 +61,7 @@ func build(out string, names, parted bool) error {
 	if err := os.MkdirAll(out, 0o777); err != nil {
 		return err
 	}
-	sizes := map[string]int{}
+	sizes, builds := map[string]int{}, map[string]string{}
 	if err := os.WriteFile(filepath.Join(out, "rest.wasm"), empty, 0o666); err != nil { // unless there is one
 		return err
 	}
@@ -66,15 +69,19 @@ func build(out string, names, parted bool) error {
 		if !parted {
 			m.rest = ""
 		}
-		if err := m.build(root, goroot, out, names, sizes); err != nil {
+		if err := m.build(root, goroot, out, names, sizes, builds); err != nil {
 			return err
 		}
 	}
-	text, err := json.Marshal(sizes)
+	known, err := json.Marshal(sizes)
 	if err != nil {
 		return err
 	}
-	return bundle(root, goroot, out, string(text))
+	ids, err := json.Marshal(builds)
+	if err != nil {
+		return err
+	}
+	return bundle(root, goroot, out, string(known), string(ids))
 }
 
 // module is an engine. weft.wasm leaves out what few pages need: what writes C and reads expressions (inspect), and
@@ -106,8 +113,8 @@ func lawLines(root string) (string, error) {
 // empty is the rest of an engine that stays in one part, which nobody loads: bundlers and the package expect a file.
 var empty = []byte("\x00asm\x01\x00\x00\x00")
 
-// build makes a module, perhaps in two parts, and notes their sizes.
-func (m module) build(root, goroot, out string, names bool, sizes map[string]int) error {
+// build makes a module, perhaps in two parts, and notes their sizes and which build they are of.
+func (m module) build(root, goroot, out string, names bool, sizes map[string]int, builds map[string]string) error {
 	whole := filepath.Join(out, m.name+".whole")
 	defer os.Remove(whole)
 	absolute, err := filepath.Abs(whole)
@@ -144,12 +151,22 @@ func (m module) build(root, goroot, out string, names bool, sizes map[string]int
 		return err
 	}
 	for name, part := range parts {
+		part, builds[name] = marked(part)
 		sizes[name] = len(part)
 		if err := os.WriteFile(filepath.Join(out, name), part, 0o666); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// marked is a module with a section at its end that says which build it is of, and what it says: a browser may keep scripts of one build and modules of
+// another, and where both seem to fit they would be wrong in their own ways.
+func marked(module []byte) (out []byte, id string) {
+	sum := sha256.Sum256(module)
+	id = hex.EncodeToString(sum[:4])
+	body := append(appendName(nil, "build"), id...)
+	return append(appendUint(append(slices.Clone(module), customSection), uint64(len(body))), body...), id
 }
 
 // parts splits a module that has a second part, unless that cannot be known, and leaves out what the first part can make by itself. The functions

@@ -220,7 +220,7 @@ func TestBundles(t *testing.T) {
 	goroot, err := output("go", "env", "GOROOT")
 	require.NoError(t, err)
 	out := t.TempDir()
-	require.NoError(t, bundle(root, goroot, out, `{"weft.wasm": 12345}`))
+	require.NoError(t, bundle(root, goroot, out, `{"weft.wasm": 12345}`, `{"weft.wasm": "0123abcd"}`))
 	named := regexp.MustCompile(`(?:import\(|from|import|new URL\()\s*["']([^"']*\.js)["']`)
 	for _, name := range slices.Concat(first, later) {
 		text, err := os.ReadFile(filepath.Join(out, name))
@@ -238,7 +238,7 @@ func TestBundles(t *testing.T) {
 	worker, err := os.ReadFile(filepath.Join(out, "worker.js"))
 	require.NoError(t, err)
 	require.True(t, strings.Contains(string(worker), "Copyright"), "the notice of Go's authors stays")
-	require.ErrorContains(t, script(scriptFolders(root, goroot), "nowhere.js", out, ""), "nowhere.js")
+	require.ErrorContains(t, script(scriptFolders(root, goroot), "nowhere.js", out, "", ""), "nowhere.js")
 }
 
 // The engine is no larger than its budget, and what is in its rest is there when it is called. It is built here, unless WEFT_BUILT names a folder
