@@ -134,7 +134,7 @@ func TestWhatMayNotMeet(t *testing.T) {
 		await say('promised', () => w.capture((a) => ({a: Promise.resolve(a)})).run(x))
 		await say('within elsewhere', () => w.capture((a) => [{a: y}]).run(x))
 		await say('number', () => w.capture((a) => [a, 1]).run(x))
-		await say('read', () => w.capture((a) => { a.data().catch((e) => { out.within = e.message }); return a.neg() }).run(x))
+		await say('read', () => w.capture((a) => { try { a.data() } catch (e) { out.within = e.message }; return a.neg() }).run(x))
 		let stolen
 		await say('steal', () => w.capture((a) => { stolen = a.add(1); return stolen }).run(x))
 		await say('stolen', () => stolen.data())

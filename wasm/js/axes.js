@@ -190,7 +190,9 @@ function part([from, to, step], n) {
 // The axes of a Fourier transform and their sizes.
 export function transformed(x, o, half, back, c) {
   const several = /n$/.test(c.name)
-  const s = back || /^i?fft/.test(c.name) ? x.slice(0, -1) : x
+  const complex = back || /^i?fft/.test(c.name)
+  if (complex && x.at(-1) !== 2) c.fail('a complex array is a float tensor with a last axis of 2; rfft takes a real one', x)
+  const s = complex ? x.slice(0, -1) : x
   const sizes = list(several ? o.sizes : o.n ?? -1)
   const axes = (several ? list(o.axes) : [o.axis ?? -1]).map((a) => c.axis(a, s))
   if (!axes.length) for (let n = sizes.length || s.length, i = 0; i < n; i++) axes.push(s.length - n + i)

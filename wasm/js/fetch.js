@@ -60,7 +60,7 @@ class Words {
 async function ask(url, offset, n, signal, again) {
   const headers = offset < 0 ? {} : { range: `bytes=${offset}-${offset + n - 1}` }
   const response = await fetch(url, { headers, signal, cache: again ? 'force-cache' : 'default' }).catch((e) => {
-    throw new Error(`it cannot be reached: ${e.message}`)
+    throw new Error(`it cannot be reached: ${e.cause?.message || e.message}`)
   })
   const { status, statusText } = response
   const range = response.headers.get('content-range') // other servers may hide it

@@ -16,6 +16,10 @@ const largest = 100 << 20 // bytes of a header
 /** A Blob with the tensors of a model. */
 export async function save(w, model, { metadata } = {}) {
   const list = leaves(model)
+  for (const { path, tensor } of list) {
+    const why = tensor.w !== w ? 'is a tensor of another engine' : tensor.gone // numbers of tensors are those of one engine
+    if (why) throw new TypeError(`save: ${nameOf(path) || 'the model'} ${why}`)
+  }
   const header = {}
   if (metadata) header.__metadata__ = Object.fromEntries(Object.entries(metadata).map(([k, v]) => [k, String(v)]))
   // All are asked for at once: while a model is trained each step changes it.
@@ -61,7 +65,11 @@ export const blobOf = (w, from, signal, as) => until(w, signal, as, (signal) => 
 
 async function taken(from, signal, as) {
   let address
-  if (typeof from === 'string' || tagOf(from) === 'URL') from = await reach(address = from, { signal })
+  if (typeof from === 'string' || tagOf(from) === 'URL') {
+    from = await reach(address = from, { signal }).catch((e) => {
+      throw signal.aborted ? e : new Error(`${as}: ${address} cannot be reached: ${e.cause?.message || e.message}`)
+    })
+  }
   if (tagOf(from) === 'Response') {
     if (!from.ok) throw new Error(`${as}: ${address ?? from.url} cannot be loaded: ${from.status} ${from.statusText}`)
     return new Response(from.body?.pipeThrough(new TransformStream(), { signal })).blob() // which has no signal of its own

@@ -77,8 +77,10 @@ export function vmap(w, f, { in: axes = 0, out = 0 } = {}) {
   return (...args) => {
     const { inputs, within, of } = taken(args)
     checked('vmap', inputs, w)
-    const at = of.map((i) => Array.isArray(axes) ? axes[i] === undefined ? 0 : axes[i] : axes)
     const fail = (why) => { throw new RangeError(`vmap: ${why}`) }
+    const most = (of.at(-1) ?? -1) + 1 // the arguments up to the last that holds tensors
+    if (Array.isArray(axes) && (axes.length < most || axes.length > args.length)) fail(`in names axes of ${axes.length} arguments, and ${args.length} came; null is the axis of one that is the same for all`)
+    const at = of.map((i) => Array.isArray(axes) ? axes[i] === undefined ? 0 : axes[i] : axes)
     let n
     let open // why a shape is not known
     for (const [i, t] of inputs.entries()) {
@@ -291,8 +293,8 @@ export class Generator {
 
   /** Restarts the numbers. */
   seed(n) {
-    new Call('seed', this.w).param({ name: 'n', kind: 'int', low: 0, high: 2 ** 32 - 1 }, n)
-    this.w.call('generator', [n], { outs: [this], as: 'seed' }).catch(() => {})
+    there(this, 'seed').param({ name: 'n', kind: 'int', low: 0, high: 2 ** 32 - 1 }, n)
+    this.w.watch('seed', () => this.w.call('generator', [n], { outs: [this], as: 'seed' })).catch(() => {})
   }
 
   dispose() { this.w.forget(this) }
@@ -308,7 +310,14 @@ for (const name of ['dropout', 'channelDropout', 'alphaDropout', 'rrelu', 'berno
   }
 }
 
+// A call of a method of a generator that was not disposed of.
+function there(g, name) {
+  const call = new Call(name, g.w)
+  if (g.gone) call.fail(`this generator ${g.gone}`)
+  return call
+}
+
 function drawn(g, name, row, args, all) {
-  new Call(name, g.w).check(row, args)
+  there(g, name).check(row, args)
   return g.w.record('from', 1, [g, name, all], undefined, infer(name, all, 1))[0]
 }

@@ -184,7 +184,10 @@ export class Call {
 const plain = (v) => Object.prototype.toString.call(v) === '[object Object]' && !(v instanceof Tensor) && !(v instanceof Size)
 
 // Parameters with those of sets in their place.
-const flat = (params) => params.flatMap((p) => p.set || methods.Options[p.kind] ? flat(methods.Options[p.kind].params) : [p])
+const flat = (params) => params.flatMap(fields)
+
+/** A parameter, or those of the set that it stands for. */
+export const fields = (p) => p.set || methods.Options[p.kind] ? flat(methods.Options[p.kind].params) : [p]
 
 // Whether v stands for p and the parameters after it, by their names.
 const byName = (row, p, v) => p.free && !p.rest && /[123n]/.test(row.gives) && !methods.Options[p.kind] && p.kind !== 'made' && plain(v)
@@ -205,7 +208,7 @@ const kinds = {
     else if (typeof v !== 'number' && typeof v !== 'boolean') this.refuse(name, v, 'a tensor or a number', Array.isArray(v) || ArrayBuffer.isView(v) ? '; w.tensor makes a tensor of it' : '')
   },
   scalar(name, v) { if (typeof v !== 'number' && typeof v !== 'boolean') this.refuse(name, v, 'a number or a truth value') },
-  real(name, v) { if (typeof v !== 'number') this.refuse(name, v, 'a number') },
+  real(name, v, low) { if (typeof v !== 'number' || v < low) this.refuse(name, v, low < 0 ? 'a number' : `a number of at least ${low}`) },
   number(name, v, low, high) {
     const range = this.number(name, v, low, high)
     if (!Number.isFinite(v)) this.refuse(name, v, `${range}, and finite`)

@@ -3,14 +3,20 @@
 
 import { hashOf, Loading, verified } from './kept.js'
 import { until } from './files.js'
-import { isTensor } from './tree.js'
+import { isPlain, isTensor } from './tree.js'
 import { isBlob, isNarrow, tagOf } from './wire.js'
 
 export { clearKept, kept } from './kept.js'
 
 const nameOf = (from, address) => from.name ?? (String(address ?? 'model').split(/[?#]/)[0].split('/').pop() || 'model')
 
-const kindOf = (v) => Array.isArray(v) ? 'an array' : v === undefined ? 'missing' : v === null ? 'null' : `of type ${typeof v}`
+const kindOf = (v) => isTensor(v) ? 'a tensor' : Array.isArray(v) ? 'an array' : v === undefined ? 'missing' : v === null ? 'null' : `of type ${typeof v}`
+
+// Refuses options of other names, and what are none.
+function allowed(as, options, names) {
+  if (!isPlain(options)) throw new TypeError(`${as}: the options are ${kindOf(options)}; they must be an object with any of ${names.join(', ')}`)
+  for (const key of Object.keys(options)) if (!names.includes(key)) throw new TypeError(`${as}: there is no option "${key}"; there are ${names.join(', ')}`)
+}
 
 // One file: its name and its bytes.
 async function fileOf(from, options, as) {
@@ -60,8 +66,20 @@ export class OnnxModel {
 
   /** Gives the outputs by their names, tensors or lists of texts, of inputs by their names: tensors, or what w.tensor takes. Those that read
    *  names come as their elements. */
-  async run(feeds, { outputs = this.outputs.map((o) => o.name), read = [] } = {}) {
+  run(feeds, options) {
+    this.w.outside('run', 'a model computes, and a captured function only records; run the model before, and the function on what it gave')
+    return this.w.watch('run', () => this.#run(feeds, options))
+  }
+
+  async #run(feeds, options = {}) {
     if (this.gone) throw new Error(`run: the model ${this.gone}`)
+    const takes = () => `{ ${this.inputs.map((p) => p.name).join(', ')} }`
+    if (typeof feeds !== 'object' || feeds === null || Array.isArray(feeds) || isTensor(feeds) || ArrayBuffer.isView(feeds)) throw new TypeError(`run: the inputs are ${kindOf(feeds)}; they must be an object of them by their names: ${takes()}`)
+    allowed('run', options, ['outputs', 'read'])
+    const { outputs = this.outputs.map((o) => o.name), read = [] } = options
+    for (const [name, v] of Object.entries({ outputs, read })) {
+      if (!Array.isArray(v) || !v.every((name) => typeof name === 'string')) throw new TypeError(`run: ${name} is ${kindOf(v)}; it must be an array of names of outputs`)
+    }
     const { w, engine } = this
     const inputs = Object.keys(feeds)
     const given = []
@@ -136,7 +154,10 @@ export class LanguageModel {
   }
 
   /** The text of tokens. */
-  decode(tokens) { return this.engine.call('llmTokens', [this, [...tokens]], { as: 'decode' }) }
+  async decode(tokens) {
+    if (typeof tokens === 'string' || typeof tokens?.[Symbol.iterator] !== 'function') throw new TypeError(`decode: the tokens are ${kindOf(tokens)}; they must be an array of numbers`)
+    return this.engine.call('llmTokens', [this, [...tokens]], { as: 'decode' })
+  }
 
   /** The text that follows a prompt, or that answers messages, in pieces as they are made. */
   async* generate(prompt, options) {

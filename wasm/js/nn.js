@@ -1,7 +1,8 @@
 // What networks are made of: layers as small objects of tensors, each with forward(x). A model is an object, or an array, of layers
 // and tensors; w.nn finds what is in it. Layers have the names and the shapes of package nn, so that files fit both.
 
-import { Call, methods } from './methods.js'
+import { plain } from './functions.js'
+import { Call, describe, fields, methods } from './methods.js'
 import { leaves, nameOf } from './tree.js'
 
 // Tensors of a layer have memory of their own: training changes it.
@@ -151,10 +152,39 @@ export class Dropout {
 }
 
 export class Sequential {
-  constructor(w, ...layers) { this.layers = layers.flat() }
+  constructor(w, ...layers) {
+    this.layers = layers.flat()
+    for (const [i, l] of this.layers.entries()) {
+      if (typeof l === 'function') plain('sequential', l)
+      else if (typeof l?.forward !== 'function') throw new TypeError(`sequential: step ${i} is ${describe(l)}; it must be a layer, or a function of a tensor`)
+    }
+  }
 
-  forward(x, context) { return this.layers.reduce((x, l) => typeof l === 'function' ? l(x) : l.forward(x, context), x) }
+  /** What a context may hold: what one of the layers takes. Where one is of another kind, anything. */
+  static takes({ layers }) {
+    const all = layers.filter((l) => typeof l !== 'function').map(takes)
+    return all.every((names) => names) ? [...new Set(['training', ...all.flat()])] : undefined
+  }
+
+  forward(x, context) {
+    const call = new Call('sequential.forward', x?.w)
+    call.param({ name: 'x', kind: 'tensor' }, x)
+    if (context !== undefined) {
+      const names = takes(this)
+      call.options('context', context, { params: (names ?? Object.keys(Object(context))).map((name) => ({ name, kind: 'any' })) })
+    }
+    return this.layers.reduce((x, l) => typeof l === 'function' ? l(x) : l.forward(x, part(context, takes(l))), x)
+  }
 }
+
+// The names of what a layer may be told besides its input; nothing of layers that are not of this file.
+function takes(l) {
+  const { takes } = l.constructor
+  return takes && takes(l)
+}
+
+// What of a context a layer takes.
+const part = (context, names) => names && context ? Object.fromEntries(names.filter((name) => name in context).map((name) => [name, context[name]])) : context
 
 const gates = { tanh: 1, relu: 1, lstm: 4, gru: 3 }
 
@@ -224,6 +254,7 @@ export class TransformerLayer {
 
   /** memory: what a decoder attends to, with memoryMask and memoryPaddingMask. */
   forward(x, { memory, mask, paddingMask, causal, memoryMask, memoryPaddingMask, training = false } = {}) {
+    if (!memory !== !this.crossAttention) throw new TypeError(`transformerLayer.forward: ${memory ? 'memory is what a decoder attends to; make the layer with decoder: true' : 'memory is missing; a decoder attends to it'}`)
     const drop = (x) => training && this.dropout > 0 ? x.dropout(this.dropout) : x
     const part = (x, norm, f) => this.normFirst ? x.add(drop(f(norm.forward(x)))) : norm.forward(x.add(drop(f(x))))
     x = part(x, this.selfNorm, (x) => this.selfAttention.forward(x, x, x, { mask, paddingMask, causal, training }))
@@ -240,6 +271,20 @@ const layers = {
   conv1d: [Conv, 1], conv2d: [Conv, 2], conv3d: [Conv, 3], convTranspose1d: [ConvTranspose, 1], convTranspose2d: [ConvTranspose, 2], convTranspose3d: [ConvTranspose, 3],
   batchNorm: [BatchNorm], layerNorm: [LayerNorm], rmsNorm: [RMSNorm], groupNorm: [GroupNorm], instanceNorm: [InstanceNorm],
   lstm: [Recurrent, 'lstm'], gru: [Recurrent, 'gru'], rnn: [Recurrent, 'tanh'], multiheadAttention: [MultiheadAttention], transformerLayer: [TransformerLayer],
+}
+
+// Every layer checks what it is called with before it does anything.
+for (const [made, [Layer]] of Object.entries(layers)) {
+  if (Layer.takes) continue
+  const name = made === 'lstm' ? 'recurrent' : made.replace('1d', '')
+  const { forward } = Layer.prototype
+  const row = methods.Layer[name]
+  const names = fields(row.params.at(-1)).map((p) => p.name)
+  Layer.takes = () => names
+  Layer.prototype.forward = function (...args) {
+    new Call(`${name}.forward`, args[0]?.w).check(row, args)
+    return forward.apply(this, args)
+  }
 }
 
 /** w.nn: what makes layers, and what is in a model. */

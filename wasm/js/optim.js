@@ -1,5 +1,7 @@
 // What w.optim is: schedules of learning rates, clipping of gradients, and what makes optimisers (optimizers.js, which is loaded then).
 
+import { Call, methods } from './methods.js'
+
 const cosine = (a, b, at) => b + (a - b) * (1 + Math.cos(Math.PI * at)) / 2
 
 // Numbers of steps, of which there must be some.
@@ -66,13 +68,17 @@ const schedules = {
     }
   },
   /** One schedule after the other, each for so many steps; the last one for ever. */
-  chain: (...parts) => (t) => {
-    for (const [schedule, steps] of parts) {
-      if (steps === undefined || t < steps) return schedule(t)
-      t -= steps
+  chain(...parts) {
+    const right = parts.length && parts.every((p) => Array.isArray(p) && typeof p[0] === 'function' && (p[1] === undefined || p[1] >= 0))
+    if (!right) throw new TypeError('chain: it takes arrays, [schedule, steps]')
+    return (t) => {
+      for (const [schedule, steps] of parts) {
+        if (steps === undefined || t < steps) return schedule(t)
+        t -= steps
+      }
+      const [schedule, steps] = parts.at(-1)
+      return schedule(t + steps)
     }
-    const [schedule, steps] = parts.at(-1)
-    return schedule(t + steps)
   },
   /** Lowers the rate when a metric has stopped improving: step(metric) gives the next one. */
   plateau(rate, { factor = 0.1, patience = 10, threshold = 1e-4, absolute, rising, cooldown = 0, least = 0, smallest = 1e-8 } = {}) {
@@ -103,24 +109,35 @@ const schedules = {
 
 const names = ['sgd', 'adam', 'adamW', 'adamax', 'nadam', 'radam', 'rmsProp', 'adagrad', 'adadelta', 'lamb', 'lars', 'muon', 'rprop', 'asgd', 'adafactor']
 
+const clipping = {
+  /** The length of all gradients together, computed in f32, or in f64 where one of them is. */
+  norm(w, grads) {
+    const dtype = grads.some((g) => g.dtype === 'f64') ? 'f64' : 'f32'
+    return grads.length ? grads.map((g) => g.to(dtype).square().sum()).reduce((a, b) => a.add(b)).sqrt() : w.zeros([])
+  },
+  /** Gradients scaled down together, so that the length of all is at most max. */
+  clipByNorm(w, grads, max) {
+    const factor = clipping.norm(w, grads).add(1e-6).rdiv(max).minimum(1)
+    return grads.map((g) => g.mul(factor.to(g.dtype)))
+  },
+  /** Gradients with each element within −max … max. */
+  clipByValue: (w, grads, max) => grads.map((g) => g.clamp(-max, max)),
+}
+
 /** w.optim: what makes optimisers, of a model or an array of tensors; schedules; and clipping of gradients. */
 export function optim(w) {
   const out = { ...schedules }
+  for (const [name, row] of Object.entries(methods.Optim)) {
+    out[name] = (...args) => {
+      new Call(name, w).check(row, args)
+      return clipping[name] ? clipping[name](w, ...args) : schedules[name](...args)
+    }
+  }
   for (const name of names) out[name] = (model, options) => w.watch(name, async () => (await import('./optimizers.js')).make(w, name, model, options))
   /** An optimiser with a rule of one's own: it gives the new value of a parameter. */
   out.custom = (model, rule, options) => w.watch('custom', async () => {
     if (typeof rule !== 'function') throw new TypeError('custom: the rule is no function; it takes {parameter, gradient, rate, count, index, slot, keep} and gives a tensor')
-    return (await import('./optimizers.js')).make(w, 'custom', model, { ...options, rule })
+    return (await import('./optimizers.js')).make(w, 'custom', model, options, rule)
   })
-  /** The length of all gradients together. */
-  const norm = (grads) => grads.map((g) => g.square().sum()).reduce((a, b) => a.add(b)).sqrt()
-  out.norm = norm
-  /** Gradients scaled down together, so that the length of all is at most max. */
-  out.clipByNorm = (grads, max) => {
-    const factor = norm(grads).add(1e-6).rdiv(max).minimum(1)
-    return grads.map((g) => g.mul(factor))
-  }
-  /** Gradients with each element within −max … max. */
-  out.clipByValue = (grads, max) => grads.map((g) => g.clamp(-max, max))
   return out
 }

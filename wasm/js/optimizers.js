@@ -1,6 +1,6 @@
 // Optimisers, as package nn has them.
 
-import { isTensor, leaves } from './tree.js'
+import { isPlain, isTensor, leaves } from './tree.js'
 
 /** An optimiser changes the parameters of a model against the gradients of a loss. Its rate lies on the device: no step needs a
  *  kernel that the one before it did not have. */
@@ -255,13 +255,15 @@ const rules = {
       return c.p.mul(c.rate.mul(-decay).add(1)).sub(step.mul(scale))
     },
   }),
-  custom: ({ slots = [], rule }) => ({
+  custom: ({ slots = [] }, rule) => ({
     rate: 1e-3, slots, rule(c) {
       const there = (f) => (name, ...rest) => {
         if (!slots.includes(name)) throw new RangeError(`custom: the optimiser was made without a slot "${name}"; slots are ${slots.join(', ') || 'none'}`)
         return f(name, ...rest)
       }
-      return rule({ parameter: c.p, gradient: c.g, rate: c.rate, count: c.count, index: c.index, slot: there(c.slot), keep: there(c.keep) })
+      const value = rule({ parameter: c.p, gradient: c.g, rate: c.rate, count: c.count, index: c.index, slot: there(c.slot), keep: there(c.keep) })
+      if (!isTensor(value)) throw new TypeError(`custom: the rule gave ${kindOf(value)}; it must give a tensor, the new value of the parameter`)
+      return value
     },
   }),
   muon: ({ decay = 0.1, momentum = 0.95, nesterov = true, newton = [3.4445, -4.775, 2.0315], eps = 1e-7, iterations = 5, matchAdam }) => ({
@@ -286,7 +288,7 @@ const known = { // options of each, which misspelt ones are told by
   sgd: 'momentum dampening nesterov decay maximize', adam: 'beta1 beta2 eps amsgrad decay maximize', adamax: 'beta1 beta2 eps decay apart maximize',
   nadam: 'beta1 beta2 eps momentumDecay decay apart maximize', radam: 'beta1 beta2 eps decay apart maximize',
   rmsProp: 'alpha eps momentum centered decay maximize', adagrad: 'rateDecay start eps decay maximize', adadelta: 'rho eps decay maximize',
-  lamb: 'beta1 beta2 eps decay maximize', lars: 'momentum decay trust nesterov maximize', custom: 'slots rule',
+  lamb: 'beta1 beta2 eps decay maximize', lars: 'momentum decay trust nesterov maximize', custom: 'slots',
   rprop: 'shrink grow least most maximize', asgd: 'shrink power start decay maximize', adafactor: 'power eps least clip decay maximize',
   muon: 'decay momentum nesterov newton eps iterations matchAdam',
 }
@@ -297,14 +299,16 @@ const flags = /^(amsgrad|apart|centered|matchAdam|maximize|nesterov)$/
 
 // Refuses what an option cannot be.
 function right(name, key, v) {
-  if (/^(newton|rule|slots)$/.test(key)) return
+  if (/^(newton|slots)$/.test(key)) return
   const flag = flags.test(key)
   if (flag ? typeof v === 'boolean' : typeof v === 'number') return
   throw new TypeError(`${name}: ${key} is ${typeof v === 'string' ? JSON.stringify(v) : v}; it must be ${flag ? 'true or false' : 'a number'}`)
 }
 
 /** Makes the optimiser of a name for a model. */
-export async function make(w, name, model, { rate, ...options } = {}) {
+export async function make(w, name, model, given = {}, rule) {
+  if (!isPlain(given)) throw new TypeError(`${name}: the options are ${kindOf(given)}; they must be an object with any of rate, ${known[name].replaceAll(' ', ', ')}`)
+  const { rate, ...options } = given
   for (const key of Object.keys(options)) {
     if (!known[name].split(' ').includes(key)) throw new TypeError(`${name}: there is no option "${key}"; there are rate, ${known[name].replaceAll(' ', ', ')}`)
   }
@@ -317,7 +321,7 @@ export async function make(w, name, model, { rate, ...options } = {}) {
   if (options.nesterov && !(options.momentum ?? name !== 'sgd')) throw new RangeError(`${name}: nesterov looks ahead along the momentum, and there is none`)
   const params = leaves(model).filter((l) => !l.state).map((l) => l.tensor)
   if (!params.length) throw new TypeError(`${name}: nothing to train: the model holds no tensors`)
-  const r = rules[name](options)
+  const r = rules[name](options, rule)
   for (const { tensor } of leaves(model)) tensor.own()
   const o = w.standing(make, () => new Optimizer(w, model, params, rate ?? r.rate, r.slots, r.rule))
   await w.realize(...o.model, o.rate, o.count, ...Object.values(o.slots).flat())

@@ -20,7 +20,9 @@ export async function fromImage(w, source, { channels = 3, dtype = 'f32' } = {})
   if (source instanceof ImageData) {
     pixels = new Elements('u8', source.data)
   } else {
-    const bitmap = await createImageBitmap(source, { premultiplyAlpha: 'none' })
+    const bitmap = await createImageBitmap(source, { premultiplyAlpha: 'none' }).catch((e) => {
+      throw Object.assign(new Error(`fromImage: the browser makes no picture of it: ${e.message}`), { name: e.name })
+    })
     ;[height, width] = [bitmap.height, bitmap.width]
     pixels = new Elements('u8', bitmap)
   }

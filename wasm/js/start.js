@@ -8,7 +8,7 @@ let node = null // what Node lacks: node.js
 /** Sees to it that there are workers. */
 export async function prepare() {
   if (globalThis.Worker || node) return
-  if (!globalThis.process?.getBuiltinModule) throw new Error('open: there are no workers here; Weft runs in pages, workers, Deno, Bun, and Node from 20.16 on')
+  if (!globalThis.process?.getBuiltinModule) throw new Error('open: there are no workers here, as in shared and service workers of Chromium; Weft runs in pages, dedicated workers, Deno, Bun, and Node from 20.16 on')
   node = (await import('./node.js')).node()
 }
 

@@ -4,6 +4,11 @@ import type { NN } from './nn.js'
 import type { Optim } from './optim.js'
 
 export type { NN, Optim }
+export type {
+  Attending, BatchNorm, Bilinear, Blocking, Context, Conv as ConvLayer, ConvTranspose, Dropout, Embedding, Linear, MultiheadAttention, Norm, Recurrent, Sequential, States, Step,
+  TransformerLayer,
+} from './nn.js'
+export type { Change, Optimizer, Plateau, Schedule } from './optim.js'
 
 // Types of weft.js. Calls are checked as they say: arguments of another kind or number, a list where several arguments stand
 // (reshape([4, 1]), not reshape(4, 1)), options of another name, tensors of another engine or disposed of throw a TypeError at the
@@ -1282,6 +1287,9 @@ export interface Generator extends Pick<Weft, 'rand' | 'randn' | 'uniform' | 'no
   seed(n: number): void
   dropout(x: Tensor, p?: number): Tensor
   channelDropout(x: Tensor, p?: number): Tensor
+  alphaDropout(x: Tensor, p?: number): Tensor
+  bernoulli(x: Tensor): Tensor
+  gumbelSoftmax(x: Tensor, axis?: number, options?: { temperature?: number; hard?: boolean }): Tensor
   rrelu(x: Tensor, low?: number, high?: number): Tensor
   categorical(x: Tensor, axis?: number): Tensor
   multinomial(x: Tensor, n: number, options?: { replace?: boolean }): Tensor

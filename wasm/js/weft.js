@@ -168,6 +168,11 @@ const strangers = () => import('./models.js')
 const captures = () => import('./saved.js')
 const folders = () => import('./export.js')
 
+// Calls what the page wants to be told by. What that throws is the page's affair, and keeps no other news back.
+function tell(f) {
+  try { f() } catch (e) { queueMicrotask(() => { throw e }) }
+}
+
 // The leaves of tensors that want a gradient and that some of these arguments are, or are computed from. Sets are shared, and never changed.
 function wanting(args, all) {
   for (const v of args) {
@@ -180,6 +185,17 @@ function wanting(args, all) {
 }
 
 const look = { look: true } // there is something in the box
+
+// What is done at once and is no value.
+const within = 'a function is captured inside a captured function; capture the outer one only'
+const apart = {
+  capture: within,
+  run: within,
+  jit: within,
+  step: 'it computes, and a captured function only records; update does so',
+  seed: 'it is done at once, and a captured function only records; call it before run',
+}
+
 
 const ahead = 4 // runs of a captured function that may be under way
 
@@ -330,7 +346,7 @@ export class Weft {
     Object.assign(this, { device, deviceDetail: detail, note })
     if (this.settings) this.settings[0] = device.toLowerCase()
     kept('weft.devices', choices)
-    this.onchosen?.({ device, note, moved })
+    tell(() => this.onchosen?.({ device, note, moved }))
   }
 
   /** What searches found so far, as text: for the option directives of open, in this browser or in others like it. */
@@ -339,7 +355,7 @@ export class Weft {
   #found({ directives, ...news }) {
     this.directives = directives
     kept('weft.directives', directives)
-    this.onfound?.(news)
+    tell(() => this.onfound?.(news))
   }
 
   /** Loads the engine for the worker, which starts meanwhile. */
@@ -367,8 +383,14 @@ export class Weft {
   /** Throws where the engine is no more. */
   alive(name) { if (this.#dead) throw new Error(`${name}: ${this.#dead}`) }
 
+  /** Throws, and says why, where a function is recorded: nothing is computed then, and a promise of it would be one that nobody awaits. */
+  outside(name, why = apart[name] ?? 'a value is asked for inside a captured function; return the tensor and read it after run') {
+    if (this.#list) throw new Error(`${name}: ${why}`)
+  }
+
   /** Calls f for a promise that the page gets, which close() knows of until it is settled. */
   watch(name, f) {
+    this.outside(name)
     const at = {}
     this.#open.add(at)
     at.promise = (async () => {
@@ -397,7 +419,7 @@ export class Weft {
     const call = this.#calls.get(number)
     if (kind === 2 && number) return call?.progress?.(value)
     if (kind === 2 && value.choices !== undefined) return this.#chosen(value)
-    if (kind === 2) return value.directives === undefined ? this.onrecovered?.(value) : this.#found(value)
+    if (kind === 2) return value.directives === undefined ? tell(() => this.onrecovered?.(value)) : this.#found(value)
     if (number === 0) {
       if (kind === 1) return this.#die(value.message)
       for (const [n] of this.#made) {
@@ -508,7 +530,7 @@ export class Weft {
   /** Calls f and gives what it recorded, which is not carried out. */
   recording(name, stands, f) {
     const outer = this.#list
-    if (outer && name === 'capture') throw new Error('capture: a function is captured inside a captured function; capture the outer one only')
+    if (name === 'capture') this.outside(name)
     const list = this.#list = Object.assign([], { made: [...stands] })
     try {
       return { result: f(), list }
@@ -532,7 +554,7 @@ export class Weft {
   // Throws what stands against asking the engine now.
   #check(as) {
     this.alive(as)
-    if (this.#list) throw new Error(`${as}: a value is asked for inside a captured function; return the tensor and read it after run`)
+    this.outside(as)
     const unheard = this.#unheard
     this.#unheard = null
     if (unheard) throw unheard.error
@@ -662,16 +684,24 @@ export class Weft {
     const t = this.own({ shape, dtype: options.dtype ?? 'f32' })
     if (!URL.canParse(url, base())) throw new TypeError(`fetch: ${JSON.stringify(url)} is no address`)
     const address = new URL(url, base()).href
-    const arrived = this.call('fetch', [address, shape, options], { outs: [t], progress: onprogress })
+    let failed // onprogress, with this error
+    const progress = onprogress && ((p) => {
+      try {
+        if (!failed) onprogress(p)
+      } catch (error) {
+        failed = { error }
+        stop()
+      }
+    })
+    const arrived = this.call('fetch', [address, shape, options], { outs: [t], progress })
     const number = this.#numbers
     const stop = () => this.#post({ abort: number })
     signal?.addEventListener('abort', stop)
     try {
-      await arrived
+      await arrived.catch((e) => { throw failed || !signal?.aborted ? e : signal.reason })
       return t
-    } catch (e) {
-      throw signal?.aborted ? signal.reason : e
     } finally {
+      if (failed) throw failed.error
       signal?.removeEventListener('abort', stop)
     }
   }

@@ -1,5 +1,6 @@
 // What programs in TypeScript write; it is checked by tsc, and run by nobody.
 import { open, type Tensor } from '../js/weft.js'
+import type { BatchNorm, ConvLayer, Linear, Optimizer, Schedule, States, Step } from '../js/weft.js'
 
 const w = await open({ device: 'webgpu', onprogress: ({ loaded, total }) => console.log(loaded / total) })
 const x: Tensor = w.tensor([[1, 2], [3, 4]])
@@ -98,3 +99,11 @@ x.sum().grad(x)
 w.capture(async (a) => a)
 w.capture((a) => { x.assign(a) })
 x.var({ axis: [0], correction: 0 })
+
+// Layers, optimisers and schedules have names where programs keep them.
+const kept: { linear: Linear; conv: ConvLayer; norm: BatchNorm; steps: Step[] } = { linear: w.nn.linear(2, 2), conv: w.nn.conv2d(1, 1, 3), norm: w.nn.batchNorm(2), steps: [(x) => x.relu()] }
+const descent: Optimizer = await w.optim.sgd(kept)
+const slower: Schedule = w.optim.exponential(1e-3, 0.9)
+const end: States = w.nn.gru(2, 2).forward(x)[1]
+const draws = w.generator(1)
+console.log(descent.rate, slower(3), end.h, draws.alphaDropout(x), draws.bernoulli(x), draws.gumbelSoftmax(x, -1, { hard: true }))
