@@ -46,6 +46,36 @@ func running(m uop.Monoid, rows, columns, n int, last bool) *kit {
 	return k
 }
 
+// recurring is a recurrence of two values from three, along the middle or the last axis, of which two results are stored in all steps, or what both end with.
+func recurring(rows, columns, n int, last, final bool) *kit {
+	k := newKit()
+	reg := func(id int, d dtype.DType) *uop.UOp { return k.Make(uop.Reg, d, uop.RegArg{ID: id}) }
+	s, c := reg(0, dtype.F32), reg(1, dtype.I32)
+	x, first, other := reg(10, dtype.F32), reg(11, dtype.Bool), reg(12, dtype.I32)
+	half := first.Where(x, s.Mul(s.Float(0.5)).Add(x))
+	step := &uop.Recurrence{State: []*uop.UOp{s, c}, Items: []*uop.UOp{x, first, other}, Next: []*uop.UOp{
+		half.Less(s).Where(s.Sub(x), half), c.Add(other).And(k.Int(dtype.I32, 7)).Max(half.Less(c.Cast(dtype.F32)).Cast(dtype.I32))}}
+	dims, place := []int{rows, n, columns}, func(r []*uop.UOp) []*uop.UOp { return []*uop.UOp{r[0], r[2], r[1]} }
+	if last {
+		dims, place = []int{rows, columns, n}, func(r []*uop.UOp) []*uop.UOp { return r }
+	}
+	to, at := dims, func(r []*uop.UOp) []*uop.UOp { return place(r[:3]) }
+	r := k.rngs(rows, columns, n, n)
+	var gate *uop.UOp
+	if final {
+		to, at = []int{rows, columns}, func(r []*uop.UOp) []*uop.UOp { return r[:2] }
+		gate = k.Index(n - 2).Less(r[2])
+	}
+	o, o2 := k.param(dtype.F32, true, to...), k.param(dtype.I32, true, to...)
+	p, q := k.param(dtype.F32, false, dims...), k.param(dtype.I32, false, n)
+	over := r[3]
+	v := k.ScanRange(uop.ScanArg{Parts: 3, Step: step}, []*uop.UOp{k.load(p, place([]*uop.UOp{r[0], r[1], over})...), over.Less(k.Index(1)), k.load(q, over)}, over, r[2])
+	for i, v := range []*uop.UOp{v.Part(0).Mul(k.load(p, place([]*uop.UOp{r[0], r[1], k.Index(0)})...)), v.Part(1)} {
+		k.s.Outs = append(k.s.Outs, codegen.Out{Param: []int{o, o2}[i], Axes: r[:3], Index: at(r), Value: v, Gate: gate})
+	}
+	return k
+}
+
 // TestAnyDirectivesKeepScans: what Legal allows keeps the values of scans, on every kind of machine, and so do no directives and those
 // that are chosen.
 func TestAnyDirectivesKeepScans(t *testing.T) {
@@ -55,10 +85,13 @@ func TestAnyDirectivesKeepScans(t *testing.T) {
 			t.Parallel()
 			check := evaluate.New()
 			check.Most = 20_000
-			for seed := range uint64(20) {
+			for seed := range uint64(30) {
 				rnd := rand.New(rand.NewPCG(seed, 6))
 				monoid := []uop.Monoid{uop.Sum, uop.Prod, uop.MaxOf, uop.ArgMax, uop.ArgLast, uop.SumExp, uop.Linear}[rnd.IntN(7)]
 				k := running(monoid, 1+rnd.IntN(9), 1+rnd.IntN(20), 1+rnd.IntN(40), rnd.IntN(2) == 0)
+				if rnd.IntN(3) == 0 {
+					k = recurring(1+rnd.IntN(9), 1+rnd.IntN(20), 2+rnd.IntN(40), rnd.IntN(2) == 0, rnd.IntN(2) == 0)
+				}
 				to := m.t()
 				for _, s := range lower.Nests(k.s, to) {
 					for _, directives := range [][]codegen.Directive{nil, model.Choose(s, to), anyDirectives(rnd, s, to), anyDirectives(rnd, s, to)} {

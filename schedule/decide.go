@@ -61,6 +61,7 @@ type plannedKernel struct {
 	heavy  bool
 	scan   *uop.UOp   // the axis that a scan goes along
 	back   bool       // from the end of what is stored, as what is made of the scan is turned around
+	final  bool       // it is none of what is stored: the last element of each row of the scan is all that is read
 	of     *uop.UOp   // the scan
 	next   int        // number of the next range
 	pieces []*uop.UOp // axes that are written piece by piece
@@ -184,6 +185,13 @@ func (s *scheduler) descend(u *uop.UOp, v use, p *plannedKernel, add func(*uop.U
 		w.loops = append(rangesOf(v.loops, v.idx), ranges...)
 		for _, x := range u.Src() {
 			add(x, w)
+		}
+	case u.Op() == uop.Scan && p.final && p.of == u:
+		v.idx = slices.Clone(v.idx)
+		v.idx[u.Arg().(uop.ScanArg).Axis] = p.scan
+		v.loops = append(slices.Clone(v.loops), p.scan)
+		for _, x := range u.Src() {
+			add(x, v)
 		}
 	case u.Op() == uop.Detach:
 		add(u.At(0), v)

@@ -229,7 +229,11 @@ func (k *kernel) shapeKey() (string, bool) {
 	for _, a := range k.spec.Outs[0].Axes {
 		dims[a.Arg().(uop.RangeArg).ID] = a.Arg().(uop.RangeArg).N
 	}
-	return string(uop.MakeInts(dims...)), true
+	key := string(uop.MakeInts(dims...))
+	if o := k.spec.Outs[0]; o.Gate != nil && !o.Once { // as of what is left behind a scan
+		key += uop.Print(o.Gate)
+	}
+	return key, true
 }
 
 // reads lists the buffers that a kernel loads.
@@ -359,7 +363,7 @@ func (s *scheduler) sameIndex(g, k *kernel) bool {
 		}
 		p := u.At(0).Arg().(uop.ParamArg).Slot
 		for _, o := range g.spec.Outs {
-			if g.bufs[o.Param] == k.bufs[p] && !sameElement(s.t, o.Index, g.spec.Params[o.Param].Dims, u.Src()[2:], k.spec.Params[p].Dims) {
+			if g.bufs[o.Param] == k.bufs[p] && (o.Gate != nil && !o.Once || !sameElement(s.t, o.Index, g.spec.Params[o.Param].Dims, u.Src()[2:], k.spec.Params[p].Dims)) {
 				return false
 			}
 		}

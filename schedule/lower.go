@@ -98,15 +98,24 @@ func (s *scheduler) lowerKernel(u *uop.UOp) *kernel {
 		l.pieces(u, out, axes)
 		return k
 	}
-	idx := axes
-	if p := s.plans[u]; p.back {
+	idx, p := axes, s.plans[u]
+	var gate *uop.UOp
+	switch {
+	case p.back:
 		i := slices.Index(p.axes, p.scan)
 		idx = slices.Clone(axes)
 		idx[i] = s.t.Index(u.Shape()[i] - 1).Sub(axes[i])
+	case p.final:
+		n := p.scan.Arg().(uop.RangeArg).N
+		l.final = l.newRange(n)
+		gate = s.t.Index(n - 2).Less(l.final)
 	}
 	value := l.simplify(l.computed(u, idx, nil))
-	order := lastly(s.plans[u].order(rearranged(s, u, axes)), l.scanned)
-	k.spec.Outs = []codegen.Out{{Param: out, Axes: order, Index: rearranged(s, u, idx), Value: value}}
+	order := lastly(p.order(rearranged(s, u, axes)), l.scanned)
+	if gate != nil {
+		order = append(slices.Clip(order), l.final)
+	}
+	k.spec.Outs = []codegen.Out{{Param: out, Axes: order, Index: rearranged(s, u, idx), Value: value, Gate: gate}}
 	l.started(l.element(u, idx, nil))
 	return k
 }
@@ -131,6 +140,7 @@ type lowering struct {
 	next int
 
 	scanned *uop.UOp // the axis that a scan goes along
+	final   *uop.UOp // it, where that is none of what is stored
 
 	memo map[string]*uop.UOp
 

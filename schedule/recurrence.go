@@ -7,7 +7,6 @@ import (
 	"github.com/weft-ml/weft/rewrite"
 	"github.com/weft-ml/weft/symbolic"
 	"github.com/weft-ml/weft/uop"
-	"github.com/weft-ml/weft/vmap"
 )
 
 // A loop is a scan where what it carries at a place is made of what it carried there and of no other place, as in filters, moving averages, state space
@@ -19,7 +18,8 @@ const (
 	mostInStep  = 1 << 9  // nodes that a thread computes in a step
 	mostLanes   = 1 << 11 // places beyond which a step is worth launches of its own, where launches take little: it goes along rows then
 	leastInScan = 1 << 4  // steps that are worth a loop of them
-	mostPassing = 1 << 20 // bytes of what a kernel stores and only its last step is of use
+	mostPassing = 1 << 20 // bytes of what a kernel stores and only its last step is of use,
+	leastFinal  = 32      // as numbers of fewer bits are stored in all steps or none
 
 	freeSlot = 1 << 30 // slots that no input has
 )
@@ -72,9 +72,18 @@ func (s *scheduler) recurrence(results, args []*uop.UOp, last map[*uop.UOp]bool)
 	if s.config.StoreAll || l.Carried == 0 || slices.ContainsFunc(l.Params, func(p *uop.UOp) bool { return p.Shape().Numel() == 0 }) {
 		return nil
 	}
-	r := &recurrence{scheduler: s, LoopArg: l, args: args, needed: make([]bool, len(l.Pure))}
+	r := &recurrence{scheduler: s, LoopArg: l, args: args, needed: make([]bool, len(l.Pure)), final: make([]bool, len(l.Pure))}
+	stored, all := mostPassing, true
 	for _, u := range results {
-		r.needed[u.Arg().(uop.LoopArg).Out] = true
+		i := u.Arg().(uop.LoopArg).Out
+		r.needed[i], r.final[i] = true, last[u] && u.DType().Bits() >= leastFinal
+		if !r.final[i] {
+			stored, all = max(stored, u.Shape().Numel()*u.DType().Size()), false
+		}
+	}
+	for _, u := range results { // little is better stored with what is stored in all steps anyway
+		i := u.Arg().(uop.LoopArg).Out
+		r.final[i] = r.final[i] && (all || u.Shape().Numel()*u.DType().Size() > stored)
 	}
 	if most := s.stepsAtOnce(results, last); l.Steps > most {
 		if !r.isScan() {
@@ -106,7 +115,7 @@ func (r *recurrence) isScan() bool {
 // alone is read, takes much memory.
 func (s *scheduler) stepsAtOnce(results []*uop.UOp, last map[*uop.UOp]bool) int {
 	l, bytes := results[0].Arg().(uop.LoopArg), 0
-	if slices.ContainsFunc(results, func(u *uop.UOp) bool { return last[u] }) {
+	if slices.ContainsFunc(results, func(u *uop.UOp) bool { return last[u] && u.DType().Bits() < leastFinal }) {
 		for _, p := range l.Params[:l.Carried] { // as parts of the loop pass them on
 			bytes += p.Shape().Numel() * p.DType().Size()
 		}
@@ -173,6 +182,7 @@ type recurrence struct {
 	uop.LoopArg
 	args   []*uop.UOp
 	needed []bool // by result
+	final  []bool // by result: the last entry is all that is read, and stored
 	again  bool   // there is another axis that threads have to carry whole
 
 	stand    []*uop.UOp        // for what is carried and for entries, in the graph's table
@@ -282,7 +292,24 @@ func (r *recurrence) steps() bool {
 		r.place[i], r.held[i] = nil, nil // computed behind
 		r.step.State, r.step.Next = r.step.State[:held], r.step.Next[:parts]
 	}
-	return r.config.Steps > 0 || r.shape()[1:].Numel() <= mostLanes
+	return r.config.Steps > 0 || r.shape()[1:].Numel() <= mostLanes || !r.streams()
+}
+
+// streams says that a step reads or stores elements of its own of an array for each place.
+func (r *recurrence) streams() bool {
+	for i := range r.outs {
+		if r.needed[i] && !r.final[i] && (r.held[i] == nil || slices.ContainsFunc(r.place[i], func(e *uop.UOp) bool { return slices.Contains(r.lanes, e) })) {
+			return true
+		}
+	}
+	entries := map[*uop.UOp]bool{}
+	for k := r.Carried; k < r.Carried+r.Along; k++ {
+		entries[array(r.stand[k])] = true
+	}
+	return slices.ContainsFunc(r.items, func(p item) bool {
+		return p.u != nil && !p.first && slices.ContainsFunc(p.idx, func(e *uop.UOp) bool { return slices.Contains(r.lanes, e) }) &&
+			slices.ContainsFunc(uop.Topo(p.u), func(u *uop.UOp) bool { return entries[u] })
+	})
 }
 
 // same is what is carried that result i is, or −1.
@@ -557,188 +584,4 @@ func (r *recurrence) item(p item) *uop.UOp {
 		r.step.Items = append(r.step.Items, x)
 	}
 	return r.itemOf[key]
-}
-
-// finish makes the scan, and gives the results of the loop that are needed, or nil where a kernel could not have so many operands.
-func (r *recurrence) finish() []*uop.UOp {
-	along := map[*uop.UOp]*uop.UOp{}
-	for k := r.Carried; k < r.Carried+r.Along; k++ {
-		r.along(along, k, r.inOrder(r.args[k]))
-	}
-	parts := r.elements(along)
-	if most := r.config.MaxBindings; most > 0 && arraysOf(parts) > most-2 {
-		return nil
-	}
-	scan := r.t.Recur(&r.step, parts...)
-	outs := make([]*uop.UOp, len(r.outs))
-	for i := range outs {
-		if r.held[i] != nil {
-			outs[i] = r.joined(scan, i)
-		} else if k := r.same(i); k >= 0 {
-			outs[i] = outs[k]
-		}
-	}
-	behind := along
-	var list []int
-	for i := range outs {
-		if i < r.Carried {
-			behind[r.outs[i]] = outs[i]
-			r.along(behind, i, r.previous(i, outs[i]))
-		} else if r.needed[i] && outs[i] == nil {
-			list = append(list, i)
-		}
-	}
-	var ys []*uop.UOp
-	for _, i := range list {
-		ys = append(ys, r.outs[i])
-	}
-	for j, y := range vmap.Batch(r.Steps, behind, ys...) {
-		if y == nil {
-			y = r.everyStep(ys[j])
-		}
-		outs[list[j]] = y
-	}
-	for i, u := range outs {
-		if u != nil {
-			outs[i] = r.inOrder(u)
-		}
-	}
-	return outs
-}
-
-// inOrder is an array of entries in the order of steps, or of one in that order as the loop gives it.
-func (r *recurrence) inOrder(u *uop.UOp) *uop.UOp {
-	if r.Back {
-		return u.Flip(0)
-	}
-	return u
-}
-
-// along has a stand-in be an array in all steps.
-func (r *recurrence) along(with map[*uop.UOp]*uop.UOp, k int, all *uop.UOp) {
-	with[array(r.stand[k])], with[r.stand[k]] = all.Reshape(r.Steps, all.Shape().Numel()/r.Steps), all
-}
-
-// everyStep is what is the same in all steps.
-func (r *recurrence) everyStep(u *uop.UOp) *uop.UOp {
-	return u.Reshape(append([]int{1}, u.Shape()...)...).Expand(append([]int{r.Steps}, u.Shape()...)...)
-}
-
-// previous is what is carried to each step.
-func (r *recurrence) previous(k int, after *uop.UOp) *uop.UOp {
-	return firstOf(r.t, after.Shape(), 0).Where(r.everyStep(r.args[k]), previous(after, 0))
-}
-
-// shape is that of the scan.
-func (r *recurrence) shape() uop.Shape {
-	shape := uop.Shape{r.Steps}
-	for _, l := range r.lanes {
-		shape = append(shape, l.Arg().(uop.RangeArg).N)
-	}
-	return shape
-}
-
-// elements are the parts of what the scan goes along.
-func (r *recurrence) elements(along map[*uop.UOp]*uop.UOp) []*uop.UOp {
-	nodes := make([]*uop.UOp, len(r.items))
-	for i, p := range r.items {
-		if nodes[i] = p.u; p.u == nil {
-			nodes[i] = r.t.True()
-		}
-	}
-	all := vmap.Batch(r.Steps, along, nodes...)
-	for i, p := range r.items {
-		switch {
-		case p.u == nil:
-			all[i] = firstOf(r.t, r.shape(), 0)
-		case p.first:
-			all[i] = r.spread(r.args[r.carried[p.u]], p.idx)
-		case all[i] == nil:
-			all[i] = r.spread(p.u, p.idx)
-		default:
-			all[i] = r.spreadAlong(all[i], p.idx)
-		}
-	}
-	return all
-}
-
-func (r *recurrence) spread(u *uop.UOp, idx []*uop.UOp) *uop.UOp {
-	return r.spreadAlong(u.Reshape(append([]int{1}, u.Shape()...)...), idx)
-}
-
-// spreadAlong is what u, of all steps or of one for all, has at a place, in all lanes.
-func (r *recurrence) spreadAlong(u *uop.UOp, idx []*uop.UOp) *uop.UOp {
-	lo, hi := make([]int, 1+len(idx)), slices.Clone(u.Shape())
-	order, shape := []int{0}, []int{hi[0]}
-	for a, e := range idx {
-		if i, ok := e.ConstInt(); ok {
-			lo[a+1], hi[a+1] = i, i+1
-		}
-	}
-	for _, l := range r.lanes {
-		if a := slices.Index(idx, l); a >= 0 {
-			order, shape = append(order, a+1), append(shape, hi[a+1])
-		} else {
-			shape = append(shape, 1)
-		}
-	}
-	for a, e := range idx {
-		if !slices.Contains(r.lanes, e) {
-			order = append(order, a+1)
-		}
-	}
-	return u.Shrink(lo, hi).Permute(order...).Reshape(shape...).Expand(r.shape()...)
-}
-
-// joined is result i of all steps.
-func (r *recurrence) joined(scan *uop.UOp, i int) *uop.UOp {
-	place := r.place[i]
-	parts := make([]*uop.UOp, len(r.held[i]))
-	shape, hi := []int{r.Steps}, slices.Clone(r.shape())
-	order := []int{0}
-	for a, at := range place {
-		if j := slices.Index(r.lanes, at); j >= 0 {
-			order, shape = append(order, j+1), append(shape, r.outs[i].Shape()[a])
-		} else {
-			shape = append(shape, 1)
-		}
-	}
-	for j := range r.lanes {
-		if !slices.Contains(order, j+1) { // it is the same in all of them
-			order, hi[j+1] = append(order, j+1), 1
-		}
-	}
-	for n, part := range r.held[i] {
-		parts[n] = scan.Part(part).Shrink(make([]int, len(hi)), hi).Permute(order...).Reshape(shape...)
-	}
-	for a := len(place) - 1; a >= 0; a-- {
-		if place[a] != nil {
-			continue
-		}
-		n := r.outs[i].Shape()[a]
-		starts := make([]int, n)
-		for j := range starts {
-			starts[j] = j
-		}
-		var next []*uop.UOp
-		for j := 0; j < len(parts); j += n {
-			next = append(next, uop.Join(a+1, n, starts, parts[j:j+n]))
-		}
-		parts = next
-	}
-	return parts[0]
-}
-
-// arraysOf is how many arrays some nodes are read from.
-func arraysOf(us []*uop.UOp) int {
-	list := map[*uop.UOp]bool{}
-	for _, u := range us {
-		for u.Op().IsMovement() {
-			u = u.At(0)
-		}
-		if u.Op() != uop.Const && u.Op() != uop.Range {
-			list[u] = true
-		}
-	}
-	return len(list)
 }

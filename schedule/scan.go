@@ -172,11 +172,15 @@ func (s *scheduler) chooseScan(u *uop.UOp, uses []use, costs map[*uop.UOp]estima
 	v, scan := uses[0], scanOf(u)
 	p, along := plans[v.kernel], scan.Arg().(uop.ScanArg).Axis
 	axis := v.idx[along]
+	final := axis.IsConst(u.Shape()[along]-1) && u.Shape()[along] > 1 && p.pieces == nil
+	if final {
+		return s.chooseFinal(u, v, p)
+	}
 	back := axis.Op() != uop.Range && v.kernel.Op() != uop.Scatter && p.pieces == nil
 	if back {
 		axis = symbolic.Simplify(s.t, s.t.Index(u.Shape()[along]-1).Sub(axis))
 	}
-	whole := len(nonUnit(p.axes)) == len(nonUnit(rangesOf(v.loops, v.idx))) && (p.scan == nil || p.of == scan && p.scan == axis && p.back == back)
+	whole := len(nonUnit(p.axes)) == len(nonUnit(rangesOf(v.loops, v.idx))) && (p.scan == nil || p.of == scan && p.scan == axis && p.back == back && !p.final)
 	for i, e := range v.idx {
 		if i == along {
 			e = axis
@@ -198,6 +202,25 @@ func (s *scheduler) chooseScan(u *uop.UOp, uses []use, costs map[*uop.UOp]estima
 	return false, "its consumer is its epilogue"
 }
 
+// chooseFinal computes a recurrence with what is made of the last of its results, where that is all that is read of it: none before is stored.
+func (s *scheduler) chooseFinal(u *uop.UOp, v use, p *plannedKernel) (bool, string) {
+	scan := scanOf(u)
+	a := scan.Arg().(uop.ScanArg)
+	whole := a.Step != nil && len(nonUnit(p.axes)) == len(nonUnit(rangesOf(v.loops, v.idx))) && (p.scan == nil || p.of == scan && p.final)
+	for i, e := range v.idx {
+		n := u.Shape()[i]
+		whole = whole && (i == a.Axis || n == 1 && e.IsConst(0) || contains(p.axes, e) && e.Arg().(uop.RangeArg).N == n && slices.Index(v.idx, e) == i)
+	}
+	if !whole || len(p.prefix) > 0 || v.kernel.Op() == uop.Scatter || v.kernel.DType().Bits() < 32 {
+		return true, "read in another order than it is computed"
+	}
+	if p.scan == nil {
+		p.scan, p.final, p.of = s.t.Range(p.next, u.Shape()[a.Axis], ""), true, scan
+		p.next++
+	}
+	return false, "what it ends with is all that is read"
+}
+
 // around says that a reduction inside of a kernel depends on an axis, and not on all.
 func (p *plannedKernel) around(axis *uop.UOp) bool {
 	return slices.ContainsFunc(p.prefix, func(need []*uop.UOp) bool {
@@ -216,6 +239,8 @@ func (l *lowering) scan(u *uop.UOp, idx []*uop.UOp) *uop.UOp {
 	switch {
 	case n <= 1:
 		at = l.s.t.Index(0)
+	case l.final != nil && at.IsConst(n-1):
+		at = l.final
 	case at.Op() != uop.Range:
 		panic("BUG: a scan up to an index that is no axis")
 	default:
