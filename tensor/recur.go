@@ -22,7 +22,9 @@ type ScanOptions struct {
 //		return []*tensor.Tensor{s[0].Mul(0.9).Add(in[0])}, nil
 //	}, []*tensor.Tensor{tensor.Zeros(3)}, []*tensor.Tensor{xs}, tensor.ScanOptions{}) // xs [100 3]
 //
-// The graph holds one step, which is compiled once: neither grows with the number of steps. step is called with tensors that have no values: none can be
+// The graph holds one step, which is compiled once: neither grows with the number of steps. Where each place of what is carried is made of itself alone, or
+// of a few beside it on short axes, as in filters, state space models and simulations of points, all steps are one kernel. Of states of which a program
+// reads the last alone, the last is kept. step is called with tensors that have no values: none can be
 // read in it, what it draws at random may be the same in all steps, and an assignment happens once, or is an error where it depends on the step.
 // Steps with sizes or indices that a Variable makes, and loops of three steps or fewer, are written out. Gradients go through, also to what step uses
 // besides its arguments: backwards it is a scan again, over all that was carried, which is kept. Tangents (JVP) are a scan beside it.
