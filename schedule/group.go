@@ -41,6 +41,7 @@ func (s *scheduler) group() {
 	}
 	for _, k := range s.kernels {
 		k.dropUnits(s.t)
+		k.recurs = recurrencesOf(k.values())
 		dep := 0
 		for _, b := range k.reads() {
 			if w := writer[b]; w != nil {
@@ -50,8 +51,8 @@ func (s *scheduler) group() {
 		joined := false
 		if key, ok := k.shapeKey(); ok && !s.updatesPart(k) {
 			for _, g := range slices.Backward(byShape[key]) {
-				related := slices.ContainsFunc(k.reads(), func(b int) bool { return users[b][g] })
-				if related && s.mayJoin(g, k, writer, level) {
+				related := func() bool { return slices.ContainsFunc(k.reads(), func(b int) bool { return users[b][g] }) }
+				if (k.goesWith(g) || related()) && s.mayJoin(g, k, writer, level) {
 					s.join(g, k)
 					use(g, k)
 					writer[k.bufs[k.spec.Outs[0].Param]] = g
@@ -265,13 +266,21 @@ func (k *kernel) values() []*uop.UOp {
 	return v
 }
 
+// small says that two kernels have few enough results and arrays to be one. Those of one recurrence may have as many as a device binds.
+func (s *scheduler) small(g, k *kernel) bool {
+	most, n := s.config.MaxBindings, len(g.bufs)+len(k.bufs)
+	if k.goesWith(g) {
+		return most == 0 || n-common(g.bufs, k.bufs) <= most
+	}
+	if most == 0 || most > maxGroupParams {
+		most = maxGroupParams
+	}
+	return len(g.spec.Outs) < maxGroupOuts && n <= most
+}
+
 // mayJoin reports whether k can become part of g, with which it shares an array: everything k depends on is g itself or runs before g.
 func (s *scheduler) mayJoin(g, k *kernel, writer map[int]*kernel, level map[*kernel]int) bool {
-	most := maxGroupParams
-	if s.config.MaxBindings > 0 {
-		most = min(most, s.config.MaxBindings)
-	}
-	if len(g.spec.Outs) >= maxGroupOuts || len(g.bufs)+len(k.bufs) > most {
+	if !s.small(g, k) {
 		return false
 	}
 	for _, b := range k.reads() {
@@ -284,7 +293,7 @@ func (s *scheduler) mayJoin(g, k *kernel, writer map[int]*kernel, level map[*ker
 	}
 	gr, gn := reduces(g.values())
 	kr, kn := reduces(k.values())
-	if gn+kn > maxGroupSize {
+	if !k.goesWith(g) && gn+kn > maxGroupSize {
 		return false
 	}
 	switch {
@@ -294,6 +303,32 @@ func (s *scheduler) mayJoin(g, k *kernel, writer map[int]*kernel, level map[*ker
 		return s.sameReduce(g, k, gr, kr) || s.siblings(g, k, gr, kr)
 	}
 	return s.sameIndex(g, k)
+}
+
+// goesWith says that two kernels go through the steps of one recurrence: apart, each would compute all of it again.
+func (k *kernel) goesWith(g *kernel) bool {
+	return slices.ContainsFunc(k.recurs, func(r *uop.Recurrence) bool { return slices.Contains(g.recurs, r) })
+}
+
+// recurrencesOf are those that values come from.
+func recurrencesOf(values []*uop.UOp) (list []*uop.Recurrence) {
+	all, _ := reduces(values)
+	for _, u := range all {
+		if a, ok := u.Arg().(uop.ScanArg); ok && a.Step != nil {
+			list = append(list, a.Step)
+		}
+	}
+	return list
+}
+
+// common is how many of some buffers are among others.
+func common(bufs, others []int) (n int) {
+	for _, b := range bufs {
+		if slices.Contains(others, b) {
+			n++
+		}
+	}
+	return n
 }
 
 // sameReduce allows joining kernels whose reductions are one and the same node once parameters agree.

@@ -306,6 +306,8 @@ type kernel struct {
 	from []int // by Param: the element at which it begins, after crop
 	made []*uop.Origin
 
+	recurs []*uop.Recurrence // that it goes through: known when kernels are joined
+
 	start  *codegen.Spec   // where laws are noted: the kernel before its elements were found,
 	found  *codegen.Spec   // with them, and
 	events []rewrite.Event // how they were found

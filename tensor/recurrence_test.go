@@ -189,3 +189,37 @@ func TestLoopsKeepWhatIsRead(t *testing.T) {
 	require.NoError(t, err)
 	assert.Less(t, int(v.Plan.Peak), 3<<20)
 }
+
+// One kernel goes through the steps for all results, however many there are: another one would do all of it again.
+func TestLoopsOfManyResultsAreOneKernel(t *testing.T) {
+	const n, steps = 30, 1000
+	e := alone(t, "NULL")
+	f := func(s, in []*tensor.Tensor) (next, out []*tensor.Tensor) {
+		for i, x := range s {
+			y := x.Mul(0.5).Add(s[(i+1)%len(s)].Mul(0.25))
+			if len(in) > 0 {
+				y = y.Add(in[i])
+			}
+			next = append(next, y)
+		}
+		return next, nil
+	}
+	var ones, carried, along []*tensor.Tensor
+	for range n {
+		ones = append(ones, tensor.Ones(5).On("INTERP"))
+		carried = append(carried, array(t, e, make([]float32, 5)...))
+		along = append(along, array(t, e, make([]float32, 5*steps)...).Reshape(steps, 5))
+	}
+	states, _ := tensor.Scan(f, carried, along, tensor.ScanOptions{})
+	v, err := tensor.Schedule(states...)
+	require.NoError(t, err)
+	assert.Len(t, v.Launches(), 1)
+	few, _ := tensor.Scan(f, carried[:9], nil, tensor.ScanOptions{Steps: steps})
+	v, err = tensor.Schedule(few...)
+	require.NoError(t, err)
+	assert.Len(t, v.Launches(), 1)
+	states, _ = tensor.Scan(f, ones[:3], nil, tensor.ScanOptions{Steps: steps}) // of no array
+	v, err = tensor.Schedule(states...)
+	require.NoError(t, err)
+	assert.Len(t, v.Launches(), 1)
+}
