@@ -223,3 +223,16 @@ func TestLoopsOfManyResultsAreOneKernel(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, v.Launches(), 1)
 }
+
+// Lanes of a recurrence are whole vectors, of which the last goes over some again: its steps are long, and parts of vectors do as much in each as
+// vectors do.
+func TestLanesOfLoopsAreWholeVectors(t *testing.T) {
+	e := alone(t, "CPU")
+	x := array(t, e, make([]float32, 10)...)
+	states, _ := tensor.Scan(func(s, _ []*tensor.Tensor) (next, out []*tensor.Tensor) {
+		return all(s[0].Add(s[1].Mul(0.01)), s[1].Sub(s[0].Sin().Mul(0.01)), s[2].Add(s[0])), nil
+	}, all(x, x, x), nil, tensor.ScanOptions{Steps: 100})
+	v, err := tensor.Schedule(states...)
+	require.NoError(t, err)
+	assert.Contains(t, v.Launches()[0].Directives, "split a0 8 shift; vector a0.1")
+}

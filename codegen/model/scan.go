@@ -47,8 +47,16 @@ func (c *runner) running() (directives []codegen.Directive) {
 // rowsTogether is how many rows hide the latency of a merge.
 const rowsTogether = 4
 
-// together is how many rows, or lanes of a vector, are worth going together: what a recurrence holds besides hides latency as well, and takes registers.
-func (c *runner) together() int { return max(1, rowsTogether/max(1, c.Held)) }
+// heldTogether is how many values recurrences of rows that go together hold: these hide latency as well, and take registers.
+const heldTogether = 8
+
+// together is how many rows, or lanes of a vector, are worth going together: a power of two.
+func (c *runner) together() int {
+	if c.Held == 0 {
+		return rowsTogether
+	}
+	return codegen.Pow2(min(rowsTogether, max(1, heldTogether/c.Held)))
+}
 
 // runningLanes chooses the axis for lanes, or for rows that go together, and how many: the contiguous one or else the longest.
 func (c *runner) runningLanes() (axis *uop.UOp, n int) {
@@ -72,12 +80,18 @@ func (c *runner) runningLanes() (axis *uop.UOp, n int) {
 		return axis, codegen.Extent(axis)
 	case contiguous:
 		n = min(c.width(), codegen.Pow2(codegen.Extent(axis)))
-		if codegen.Extent(axis) >= c.together()*n {
-			n *= c.together()
+		for k := c.together(); k > 1; k /= 2 {
+			if codegen.Extent(axis) >= k*n {
+				n *= k
+				break
+			}
 		}
 	default:
 		for n = min(c.together(), codegen.Extent(axis)); n > 2 && c.sameSet(axis) && n*c.streams() > cacheWays; n /= 2 {
 		}
+	}
+	if c.Held > 0 && contiguous && !c.fixed {
+		return axis, n // a step is much to do: whole vectors, of which the last goes over some lanes again, are fewer than parts of vectors
 	}
 	for codegen.Extent(axis)%n != 0 && (c.fixed || codegen.Extent(axis) < 4*n) { // no element is computed twice where that counts, or costs
 		n--
