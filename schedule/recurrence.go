@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/weft-ml/weft/dtype"
@@ -16,7 +17,9 @@ import (
 const (
 	mostHeld    = 32      // values that a thread carries from step to step
 	mostInStep  = 1 << 9  // nodes that a thread computes in a step
-	mostLanes   = 1 << 11 // places beyond which a step is worth launches of its own, where launches take little: it goes along rows then
+	mostLanes   = 1 << 11 // places beyond which a step is worth launches of its own, where launches take little: it goes along rows then; and so it is
+	mostRead    = 1 << 6  // beyond parts of an element that it reads in lanes, which has no registers for more, and
+	mostSame    = 4       // where threads carry together that many times what there is to carry: they all do what is the same in them
 	leastInScan = 1 << 4  // steps that are worth a loop of them
 	mostPassing = 1 << 20 // bytes of what a kernel stores and only its last step is of use,
 	leastFinal  = 32      // as numbers of fewer bits are stored in all steps or none
@@ -282,17 +285,27 @@ func (r *recurrence) steps() bool {
 		if !r.needed[i] || r.same(i) >= 0 || !r.inside(i) {
 			continue
 		}
-		held, parts := len(r.step.State), len(r.step.Next)
+		before, known, itemOf := *r, maps.Clone(r.known), maps.Clone(r.itemOf)
 		if r.stands(i) && r.next(i) {
 			continue
 		}
 		if r.again {
 			return false
 		}
-		r.place[i], r.held[i] = nil, nil // computed behind
-		r.step.State, r.step.Next = r.step.State[:held], r.step.Next[:parts]
+		r.place[i], r.held[i] = nil, nil // computed behind, and the step does nothing for it
+		r.step, r.items, r.computed, r.known, r.itemOf = before.step, before.items, before.computed, known, itemOf
 	}
-	return r.config.Steps > 0 || r.shape()[1:].Numel() <= mostLanes || !r.streams()
+	return r.config.Steps > 0 || r.fits()
+}
+
+// fits says that one kernel takes less time than a launch for each step, where launches take little.
+func (r *recurrence) fits() bool {
+	all, held := 0, 0
+	for k, p := range r.Params[:r.Carried] {
+		all, held = all+p.Shape().Numel(), held+len(r.held[k])
+	}
+	lanes := r.shape()[1:].Numel()
+	return (lanes <= mostLanes || !r.streams()) && (lanes == 1 || len(r.items) <= mostRead) && held*lanes <= mostSame*all
 }
 
 // streams says that a step reads or stores elements of its own of an array for each place.

@@ -224,6 +224,48 @@ func TestLoopsOfManyResultsAreOneKernel(t *testing.T) {
 	assert.Len(t, v.Launches(), 1)
 }
 
+// Where launches take little, a loop whose steps read many weights in lanes has a launch for each, and one that would do in each lane what is the same
+// in all of them.
+func TestLoopsThatAreBetterLaunches(t *testing.T) {
+	const steps = 100
+	e := alone(t, "NULL")
+	numbers := func(shape ...int) *tensor.Tensor {
+		return array(t, e, make([]float32, uop.Shape(shape).Numel())...).Reshape(shape...)
+	}
+	launches := func(f step, carried ...*tensor.Tensor) int {
+		states, _ := tensor.Scan(f, carried, nil, tensor.ScanOptions{Steps: steps})
+		v, err := tensor.Schedule(states...)
+		require.NoError(t, err)
+		return len(v.Launches())
+	}
+	for n, each := range map[int]bool{5: false, 9: true} { // of 25 weights, or 81
+		w := numbers(n, n)
+		got := launches(func(s, _ []*tensor.Tensor) (next, out []*tensor.Tensor) {
+			return all(s[0].MatMul(w).Tanh()), nil
+		}, numbers(4, n))
+		assert.Equal(t, each, got >= steps, "%d units: %d launches", n, got)
+	}
+	for n, each := range map[int]bool{1: false, 4: true} { // a matrix beside a list
+		got := launches(func(s, _ []*tensor.Tensor) (next, out []*tensor.Tensor) {
+			return all(s[0].Mul(0.5), s[1].MatMul(s[1]).Tanh()), nil
+		}, numbers(40), numbers(n, n))
+		assert.Equal(t, each, got >= steps, "a matrix of %d rows: %d launches", n, got)
+	}
+}
+
+// What a step reads for a result that turns out to be computed behind, it does not read.
+func TestLoopsReadNothingForWhatIsBehind(t *testing.T) {
+	const n, steps = 8, 100
+	e := alone(t, "NULL")
+	x, y := array(t, e, make([]float32, n*steps)...).Reshape(steps, n), array(t, e, make([]float32, n*steps)...).Reshape(steps, n)
+	states, outs := tensor.Scan(func(s, in []*tensor.Tensor) (next, out []*tensor.Tensor) {
+		return all(s[0].Mul(0.5).Add(in[0])), all(in[1].Exp().Add(s[0].CumSum(0)))
+	}, all(array(t, e, make([]float32, n)...)), all(x, y), tensor.ScanOptions{})
+	v, err := tensor.Schedule(append(states, outs...)...)
+	require.NoError(t, err)
+	assert.Len(t, v.Launches()[0].Binds, 3, "the state, as it begins and of all steps, and what is added")
+}
+
 // Lanes of a recurrence are whole vectors, of which the last goes over some again: its steps are long, and parts of vectors do as much in each as
 // vectors do.
 func TestLanesOfLoopsAreWholeVectors(t *testing.T) {
