@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/rewrite"
 	"github.com/weft-ml/weft/symbolic"
@@ -21,6 +22,7 @@ const (
 	mostRead    = 1 << 6  // beyond parts of an element that it reads in lanes, which has no registers for more, and
 	mostSame    = 4       // where threads carry together that many times what there is to carry: they all do what is the same in them
 	leastInScan = 1 << 4  // steps that are worth a loop of them
+	fewerSteps  = 4       // how many times fewer steps parts of a loop have, so that they divide it
 	mostPassing = 1 << 20 // bytes of what a kernel stores and only its last step is of use,
 	leastFinal  = 32      // as numbers of fewer bits are stored in all steps or none
 
@@ -133,15 +135,65 @@ func (s *scheduler) stepsAtOnce(results []*uop.UOp, last map[*uop.UOp]bool) int 
 	return n
 }
 
-// inParts gives the results of a loop as those of a loop of loops of at most n steps, or nil where there is no such number.
+// inParts gives the results of a loop as those of loops of at most n steps, one after the other. Where the steps are not divided by a number that is about
+// that, the last of them are a loop by themselves.
 func (s *scheduler) inParts(results, args []*uop.UOp, n int, last map[*uop.UOp]bool) []*uop.UOp {
 	l := results[0].Arg().(uop.LoopArg)
-	for n >= leastInScan && l.Steps%n > 0 {
-		n--
+	only, needed := make([]bool, len(l.Pure)), make([]bool, len(l.Pure))
+	for _, u := range results {
+		i := u.Arg().(uop.LoopArg).Out
+		only[i], needed[i] = last[u], true
 	}
-	if n < leastInScan {
-		return nil
+	for m := n; m >= leastInScan && m > n/fewerSteps; m-- {
+		if l.Steps%m == 0 {
+			return s.loopOfLoops(l, args, m, only)
+		}
 	}
+	n = codegen.CeilDiv(l.Steps, codegen.CeilDiv(l.Steps, n))
+	if l.Steps%n == 0 {
+		return s.loopOfLoops(l, args, n, only)
+	}
+	begin, rest := l, l
+	begin.Steps, rest.Steps = l.Steps/n*n, l.Steps%n
+	passed := slices.Clone(only) // what is carried and not asked for has to be known in the end
+	for k := range l.Carried {
+		passed[k] = passed[k] || !needed[k]
+	}
+	first, from := 0, begin.Steps // entries of the two
+	if l.Back {
+		first, from = rest.Steps, 0
+	}
+	with, behind := slices.Clone(args), slices.Clone(args)
+	for k := l.Carried; k < l.Carried+l.Along; k++ {
+		with[k], behind[k] = entries(args[k], first, begin.Steps), entries(args[k], from, rest.Steps)
+	}
+	begun := s.loopOfLoops(begin, with, n, passed)
+	for k, u := range begun[:l.Carried] {
+		behind[k] = entries(u, begin.Step(begin.Steps-1), 1).Reshape(l.Params[k].Shape()...)
+	}
+	outs := s.loopOfLoops(rest, behind, rest.Steps, only)
+	for i, u := range outs {
+		switch {
+		case only[i]:
+			outs[i] = onlyEntry(u, rest.Step(rest.Steps-1), l.Steps)
+		case l.Back:
+			outs[i] = uop.Join(0, l.Steps, []int{0, rest.Steps}, []*uop.UOp{u, begun[i]})
+		default:
+			outs[i] = uop.Join(0, l.Steps, []int{0, begin.Steps}, []*uop.UOp{begun[i], u})
+		}
+	}
+	return outs
+}
+
+// entries are n entries of an array, from one on.
+func entries(u *uop.UOp, from, n int) *uop.UOp {
+	lo, hi := make([]int, len(u.Shape())), slices.Clone(u.Shape())
+	lo[0], hi[0] = from, from+n
+	return u.Shrink(lo, hi)
+}
+
+// loopOfLoops gives the results of a loop as those of a loop of loops of n steps. Of some the last entry alone is read.
+func (s *scheduler) loopOfLoops(l uop.LoopArg, args []*uop.UOp, n int, only []bool) []*uop.UOp {
 	cut := func(shape uop.Shape) []int { return append([]int{n}, shape...) }
 	params, operands := slices.Clone(l.Params), slices.Clone(args)
 	for k := l.Carried; k < l.Carried+l.Along; k++ {
@@ -156,9 +208,7 @@ func (s *scheduler) inParts(results, args []*uop.UOp, n int, last map[*uop.UOp]b
 	}
 	body := &uop.LoopBody{Params: params, Carried: l.Carried, Along: l.Along}
 	for k, u := range inner[:l.Carried] {
-		lo, hi := make([]int, len(u.Shape())), slices.Clone(u.Shape())
-		lo[0], hi[0] = end, end+1
-		body.Outs = append(body.Outs, u.Shrink(lo, hi).Reshape(l.Params[k].Shape()...))
+		body.Outs = append(body.Outs, entries(u, end, 1).Reshape(l.Params[k].Shape()...))
 	}
 	body.Outs = append(body.Outs, inner...)
 	body.Given, body.Pure = len(body.Outs), body.Outs
@@ -171,8 +221,8 @@ func (s *scheduler) inParts(results, args []*uop.UOp, n int, last map[*uop.UOp]b
 	if !l.Back {
 		end = l.Steps/n - 1
 	}
-	for _, u := range results {
-		if i := u.Arg().(uop.LoopArg).Out; last[u] {
+	for i, yes := range only {
+		if yes {
 			outs[i] = onlyEntry(outer[i], end, l.Steps)
 		}
 	}

@@ -278,3 +278,47 @@ func TestLanesOfLoopsAreWholeVectors(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, v.Launches()[0].Directives, "split a0 8 shift; vector a0.1")
 }
+
+// Loops in parts of which no number is right go on behind them with what is left.
+func TestLoopsOfPrimeNumbersOfSteps(t *testing.T) {
+	const n, steps = 2048, 257
+	in := make([]float32, steps)
+	for i := range in {
+		in[i] = float32(math.Sin(float64(i)))
+	}
+	results := func(e *engine.Engine, back bool) (ended, kept *tensor.Tensor) {
+		x, entries := array(t, e, slices.Repeat([]float32{1}, n)...), array(t, e, in...)
+		states, _ := tensor.Scan(func(s, in []*tensor.Tensor) (next, out []*tensor.Tensor) {
+			return all(s[0].Mul(0.9).Add(in[0]).Sub(s[1]), s[1].Mul(0.5).Add(in[0]), s[2].Maximum(s[0])), nil
+		}, all(x, x, x), all(entries), tensor.ScanOptions{Back: back})
+		last := steps - 1
+		if back {
+			last = 0
+		}
+		return states[0].Select(0, last).Add(states[2].Select(0, last)), states[1]
+	}
+	for _, back := range []bool{false, true} {
+		a, b, c := float32(1), float32(1), float32(1)
+		var want []float32
+		for i := range in {
+			x := in[i]
+			if back {
+				x = in[steps-1-i]
+			}
+			a, b, c = a*0.9+x-b, b*0.5+x, max(c, a)
+			want = append(want, b)
+		}
+		if back {
+			slices.Reverse(want)
+		}
+		ended, kept := results(alone(t, "INTERP"), back)
+		assert.InDelta(t, a+c, listed(t, ended)[n-1], 1e-4, "back: %v", back)
+		assert.InDeltaSlice(t, want, listed(t, kept.Select(1, n-1)), 1e-4, "back: %v", back)
+		ended, kept = results(alone(t, "NULL"), back)
+		for _, r := range [][]*tensor.Tensor{{ended}, {ended, kept}} {
+			v, err := tensor.Schedule(r...)
+			require.NoError(t, err)
+			assert.Less(t, len(v.Launches()), 40)
+		}
+	}
+}
