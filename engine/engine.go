@@ -380,6 +380,13 @@ func (e *Engine) Compiling() int {
 	return e.machine.Target.Compiling
 }
 
+// Grid says whether the device runs each element of a kernel's result as an invocation of its own.
+func (e *Engine) Grid() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.machine.Target.Grid
+}
+
 // Info describes the device.
 func (e *Engine) Info() plan.Info { return e.Device().Info() }
 

@@ -48,6 +48,9 @@ func (s *scheduler) argSort(u *uop.UOp) *uop.UOp {
 		key := u.At(0).Reshape(rows, n).Contiguous() // elements of a row lie beside each other, as each meets all
 		return s.numbers(1, rows, n).Placed(s.inRows(s.rank(key), n).Contiguous()).Reshape(shape...)
 	}
+	if all == 1 {
+		return s.numbers(1, rows, n).Placed(s.parted(u.At(0).Reshape(rows, n)).Contiguous()).Reshape(shape...)
+	}
 	size := (n + blocks - 1) / blocks
 	word := unsigned(u.At(0)).Reshape(rows, n)
 	if blocks*size > n { // what is added comes last
@@ -64,6 +67,20 @@ func (s *scheduler) argSort(u *uop.UOp) *uop.UOp {
 		}
 	}
 	return shrinkAxis(order.Reshape(rows, blocks*size), 1, n).Reshape(shape...)
+}
+
+// parted says where each element of rows goes, of which those that are 0 come first. A running sum counts them; the others go behind all of
+// them, each as far as it has others before it.
+func (s *scheduler) parted(bit *uop.UOp) *uop.UOp {
+	rows, n := bit.Shape()[0], bit.Shape()[1]
+	zero := bit.Equal(bit.Int(0))
+	count := zero.Cast(dtype.I32)
+	sums := count.Scan(uop.Sum, 1)
+	if cut := s.splitScan(sums); cut != nil {
+		sums = cut
+	}
+	all := count.Reduce(uop.Sum, 1).Reshape(rows, 1).Contiguous().Expand(rows, n)
+	return s.inRows(zero.Where(sums.Sub(sums.Int(1)), all.Add(s.numbers(1, rows, n)).Sub(sums)), n)
 }
 
 // keyBits is how many of the low bits of keys differ.

@@ -81,35 +81,90 @@ func (t *Tensor) take(s *Tensor, at *uop.UOp, axis int) (value, index *Tensor) {
 	return value.Reshape(out...), index.Reshape(out...)
 }
 
-// sortWhole is the longest axis that is sorted for its first elements.
-const sortWhole = 512
+// Numbers of firstOf.
+const (
+	sortWhole = 512 // the longest axis that is sorted for its first elements
+	sortMost  = 3   // and the part of an axis, one third, from which on it is
+)
 
-// firstOf gives the indices of the first k integers of the last axis, in their stable order. Where that is less work, it cuts the
-// axis into blocks and looks into those k alone whose least elements come first: an element of another block has at least k
-// before it, one in each of these.
+// firstOf gives the indices of the first k integers of the last axis, in their stable order. Where that is less work, the k are found in
+// the order of their places, and they alone are sorted.
 func firstOf(key *uop.UOp, k int) *uop.UOp {
 	last := len(key.Shape()) - 1
-	n, batch := key.Shape()[last], key.Shape()[:last:last]
-	if k > 0 && k <= mostFew && k*fewFirst <= n && n <= sortWhole {
+	n := key.Shape()[last]
+	if isFew(n, k) {
 		return firstFew(key, k)
 	}
 	if k == 0 || n <= sortWhole {
 		return cut(key.ArgSort(), last, 0, k)
 	}
+	if key, at := narrowed(key, k); at != nil {
+		return at.Gather(firstOf(key, k), last)
+	}
+	if sortMost*k > n {
+		return cut(key.ArgSort(), last, 0, k)
+	}
+	found := leastCounted(key.Contiguous(), k)
+	return found.Gather(key.Gather(found, last).Contiguous().ArgSort(), last)
+}
+
+// leastOf gives the indices of the first k integers of the last axis in their stable order, but in the order of their places.
+func leastOf(key *uop.UOp, k int) *uop.UOp {
+	last := len(key.Shape()) - 1
+	if isFew(key.Shape()[last], k) {
+		first := firstFew(key, k)
+		return first.Gather(first.ArgSort(), last).Contiguous()
+	}
+	if key, at := narrowed(key, k); at != nil {
+		return at.Gather(leastOf(key, k), last).Contiguous()
+	}
+	return leastCounted(key.Contiguous(), k)
+}
+
+// narrowed gives integers of the last axis among which the first k are, in their order, and their indices; or nil, nil where looking
+// for these is no less work. The axis is cut into blocks, of which those k are taken whose least elements come first: an element of
+// another block has at least k before it, one in each of these.
+func narrowed(key *uop.UOp, k int) (some, at *uop.UOp) {
+	last := len(key.Shape()) - 1
+	n, batch := key.Shape()[last], key.Shape()[:last:last]
 	size := 1 << int(math.Log2(math.Sqrt(float64(n)/float64(k)))+.5)
 	blocks := (n + size - 1) / size
-	if 2*(blocks+k*size) > n {
-		return cut(key.ArgSort(), last, 0, k)
+	if n <= sortWhole || 2*(blocks+k*size) > n {
+		return nil, nil
 	}
 	shape := func(s ...int) []int { return append(slices.Clone(batch), s...) }
 	_, hi := uop.IntLimits(key.DType())
 	key = fill(key, last, 0, blocks*size-n, hi)
-	least := key.Reshape(shape(blocks, size)...).Not().Reduce(uop.MaxOf, last+1).Not().Contiguous()
-	from := firstOf(least, k)
-	from = from.Gather(from.ArgSort(), last).Contiguous() // equal elements are found in their order
-	at := spread(from.Mul(from.Int(size)).Reshape(shape(k, 1)...), shape(k, size))
+	from := leastOf(key.Reshape(shape(blocks, size)...).Not().Reduce(uop.MaxOf, last+1).Not().Contiguous(), k)
+	at = spread(from.Mul(from.Int(size)).Reshape(shape(k, 1)...), shape(k, size))
 	at = at.Add(alongAxis(iota(size, dtype.I32), last+1, at.Shape())).Reshape(shape(k * size)...)
-	return at.Gather(firstOf(key.Gather(at, last).Contiguous(), k), last)
+	return key.Gather(at, last).Contiguous(), at
+}
+
+// leastCounted finds the k-th integer, and then those before it, which are numbered as they come.
+func leastCounted(key *uop.UOp, k int) *uop.UOp {
+	s := key.Shape()
+	last := len(s) - 1
+	place := spread(uop.NewInt(dtype.I32, k-1), with(s, last, 1))
+	value := spread(ordinalValue(key, place), s)
+	less := key.Less(value)
+	room := less.Cast(dtype.I32).Reduce(uop.Sum, last).Reshape(with(s, last, 1)...).Neg().Contiguous() // once for all blocks of a row
+	equal := key.Equal(value)
+	nth := equal.Cast(dtype.I32).Scan(uop.Sum, last)
+	found := less.Or(equal.And(spread(room.Add(room.Int(k)), s).Less(nth).Not()))
+	if float64(k)*math.Log2(float64(s[last])) > float64(s[last]) {
+		return cut(found.Not().Cast(dtype.U8).ArgSort(), last, 0, k).Contiguous()
+	}
+	nth = found.Cast(dtype.I32).Scan(uop.Sum, last).Contiguous()
+	return countBefore(nth, alongAxis(iota(k, dtype.I32), last, with(s, last, k)), func(e, i *uop.UOp) *uop.UOp { return i.Less(e).Not() }).Contiguous()
+}
+
+// ordinalValue is the integer at a place of the order of the last axis.
+func ordinalValue(key, place *uop.UOp) *uop.UOp {
+	if key.DType().Size() == 8 {
+		return key.Gather(ordinalLast(key, place, false), len(key.Shape())-1)
+	}
+	return ordinalDigits(key, place, false)
 }
 
 // mostFew is how many elements at most are found one after the other, and fewFirst how many there must be for each: otherwise all are
@@ -118,6 +173,9 @@ const (
 	mostFew  = 16
 	fewFirst = 16
 )
+
+// isFew says that k of n elements are found one after the other.
+func isFew(n, k int) bool { return k > 0 && k <= mostFew && k*fewFirst <= n && n <= sortWhole }
 
 // manyRows is how many rows are laid out so that they lie beside each other and share lanes: then what is found is spread over no lanes and
 // gathered from none.
@@ -161,7 +219,7 @@ func fewAlong(key *uop.UOp, axis, k int) *uop.UOp {
 }
 
 // countBlock is the longest axis of which one element is found by counting what comes before each, n² comparisons; of longer ones
-// its bits are found, 128 comparisons an element of 32 bits.
+// its bits are found.
 const countBlock = 64
 
 // ordinalOf gives the index of the element at a place of the order of an axis. The places have the shape of t, but the axis is 1.
@@ -171,7 +229,7 @@ func (t *Tensor) ordinalOf(place *uop.UOp, axis int) *uop.UOp {
 		return ordinalFew(key, place, axis)
 	}
 	swap := exchange(t.Rank(), axis)
-	return ordinalLast(key.Permute(swap...), place.Permute(swap...)).Permute(swap...)
+	return ordinalLast(key.Permute(swap...), place.Permute(swap...), t.Engine() != nil && t.Engine().Grid()).Permute(swap...)
 }
 
 // mayBeCut says that t may be cut over several devices, so that not all elements of an axis can be compared with all.
@@ -199,7 +257,7 @@ func ordinalFew(key, place *uop.UOp, axis int) *uop.UOp {
 }
 
 // ordinalLast finds the element by its digits. Of 64 bits, the upper half comes first: then what has another one is greatest.
-func ordinalLast(key, place *uop.UOp) *uop.UOp {
+func ordinalLast(key, place *uop.UOp, grid bool) *uop.UOp {
 	s := key.Shape()
 	last := len(s) - 1
 	halves := []*uop.UOp{key}
@@ -213,7 +271,7 @@ func ordinalLast(key, place *uop.UOp) *uop.UOp {
 			half = same.Where(half, greatest(half))
 		}
 		half = half.Contiguous()
-		value := ordinalDigits(half, place)
+		value := ordinalDigits(half, place, grid)
 		place = place.Sub(half.Less(spread(value, s)).Cast(dtype.I32).Reduce(uop.Sum, last).Reshape(place.Shape()...))
 		here := half.Equal(spread(value, s))
 		if same != nil {
@@ -227,26 +285,45 @@ func ordinalLast(key, place *uop.UOp) *uop.UOp {
 	return found.Where(at, at.Int(0)).Reduce(uop.Sum, last).Reshape(place.Shape()...)
 }
 
-// ordinalDigits finds the key at a place of the order four bits at a time: of 16 bounds, how many have at most as many elements below them as
-// come before the place.
-func ordinalDigits(key, place *uop.UOp) *uop.UOp {
-	s := key.Shape()
-	last := len(s) - 1
+// ordinalDigits finds the key at a place of the order by its digits, the highest first: of the bounds of a digit's values, how many have at
+// most as many elements below them as come before the place. Two bits at a time are 48 comparisons an element of 32 bits, four are 128
+// and go through the elements half as often; they give each invocation of a grid one bound, where it would have a row alone.
+func ordinalDigits(key, place *uop.UOp, grid bool) *uop.UOp {
+	bits, next := 2, nextDigit
+	if grid {
+		bits, next = 4, nextDigitOnGrid
+	}
 	lo, _ := uop.IntLimits(key.DType())
 	value := spread(key.Const(lo), place.Shape())
-	wide := append(slices.Clone(s), 16)
-	keys := spread(key.Reshape(append(slices.Clone(s), 1)...), wide)
-	below := func(bound *uop.UOp) *uop.UOp { // for bounds of shape […, 1, n], how many elements come before each
-		return keys.Less(spread(bound, wide)).Cast(dtype.I32).Reduce(uop.Sum, last)
-	}
-	bounds := append(slices.Clone(place.Shape()), 16)
-	for bit := 8*key.DType().Size() - 4; bit >= 0; bit -= 4 {
-		step := alongAxis(uop.NewIota(16).Cast(key.DType()), last+1, bounds)
-		bound := spread(value.Reshape(append(slices.Clone(place.Shape()), 1)...), bounds).Add(step.Mul(step.Int(1 << bit)))
-		few := spread(place, with(place.Shape(), last, 16)).Less(below(bound)).Not() // the first always
-		count := few.Cast(dtype.I32).Reduce(uop.Sum, last).Reshape(place.Shape()...)
-		digit := count.Sub(count.Int(1)).Cast(key.DType())
-		value = value.Add(digit.Mul(digit.Int(1 << bit))).Contiguous()
+	for bit := 8*key.DType().Size() - bits; bit >= 0; bit -= bits {
+		value = next(key, place, value, bit).Contiguous()
 	}
 	return value
+}
+
+// nextDigit adds a digit of two bits to a value.
+func nextDigit(key, place, value *uop.UOp, bit int) *uop.UOp {
+	s := key.Shape()
+	found, bound := value, value
+	for range 3 {
+		bound = bound.Add(bound.Int(1 << bit))
+		below := key.Less(spread(bound, s)).Cast(dtype.I32).Reduce(uop.Sum, len(s)-1).Reshape(place.Shape()...)
+		found = place.Less(below).Where(found, bound)
+	}
+	return found
+}
+
+// nextDigitOnGrid adds a digit of four bits to a value.
+func nextDigitOnGrid(key, place, value *uop.UOp, bit int) *uop.UOp {
+	s := key.Shape()
+	last := len(s) - 1
+	wide, bounds := append(slices.Clone(s), 16), append(slices.Clone(place.Shape()), 16)
+	step := alongAxis(uop.NewIota(16).Cast(key.DType()), last+1, bounds)
+	bound := spread(value.Reshape(append(slices.Clone(place.Shape()), 1)...), bounds).Add(step.Mul(step.Int(1 << bit))) // […, 1, 16]
+	keys := spread(key.Reshape(append(slices.Clone(s), 1)...), wide)
+	below := keys.Less(spread(bound, wide)).Cast(dtype.I32).Reduce(uop.Sum, last)
+	few := spread(place, with(place.Shape(), last, 16)).Less(below).Not() // the first always
+	count := few.Cast(dtype.I32).Reduce(uop.Sum, last).Reshape(place.Shape()...)
+	digit := count.Sub(count.Int(1)).Cast(key.DType())
+	return value.Add(digit.Mul(digit.Int(1 << bit)))
 }

@@ -239,17 +239,25 @@ func (t *Tensor) SearchSorted(values *Tensor, right bool) *Tensor {
 		count := isBefore(spread(key.Reshape(all...), wide), spread(it, wide)).Cast(dtype.I32).Reduce(uop.Sum, last+1)
 		return newTensor(count.Reshape(s...), commonEngine("SearchSorted", t, values))
 	}
+	count := countBefore(key, v, isBefore)
+	return newTensor(count.Reshape(s...), commonEngine("SearchSorted", t, values))
+}
+
+// countBefore searches the last axis of key, which is sorted, for how many elements come before each of v, by powers of two.
+func countBefore(key, v *uop.UOp, isBefore func(e, v *uop.UOp) *uop.UOp) *uop.UOp {
+	last := len(key.Shape()) - 1
+	n := key.Shape()[last]
 	count := spread(uop.NewInt(dtype.I32, 0), v.Shape())
 	step := 1
 	for step <= n/2 {
 		step *= 2
 	}
-	for ; step > 0; step /= 2 { // the largest count of elements before v, by powers of two
+	for ; step > 0; step /= 2 {
 		probe := count.Add(count.Int(step))
 		e := key.Gather(probe.Sub(probe.Int(1)), last)
 		count = atMost(probe, probe.Int(n)).And(isBefore(e, v)).Where(probe, count)
 	}
-	return newTensor(count.Reshape(s...), commonEngine("SearchSorted", t, values))
+	return count
 }
 
 // orderedSet is how many elements, and as many of those looked for, make it worth bringing a set into order.

@@ -37,9 +37,9 @@ func TestOrdinals(t *testing.T) {
 				var got, want []*tensor.Tensor
 				for _, largest := range []bool{false, true} {
 					_, all := c.Sort(axis, largest)
-					for _, k := range []int{1, 60} {
+					for _, k := range []int{1, 60, min(700, n)} {
 						if i > 0 && (i%2 == 0) == (largest == (k == 1)) {
-							continue // floats have both numbers at both ends, other kinds one at each
+							continue // floats have all numbers at both ends, other kinds some at each
 						}
 						_, i := c.TopK(k, axis, largest)
 						got, want = append(got, i), append(want, all.Narrow(axis, 0, k))
