@@ -24,6 +24,7 @@ type runner struct {
 	text      int // bytes of strings that were made
 	depth     int
 	scopes    []*scope // of the graphs and functions that are being run, the innermost last
+	waits     waits    // of the values of these
 }
 
 const (

@@ -184,24 +184,18 @@ func (r *runner) realize(vs ...*Value) error {
 	if len(list) == 0 {
 		return nil
 	}
-	return tensor.Realize(r.ctx, append(list, r.shared(list)...)...)
+	list = append(list, r.shared(list)...)
+	r.waits.forget(list)
+	return tensor.Realize(r.ctx, list...)
 }
 
 // shared are the tensors that this node or others further on read and that have to compute something which these have to compute too.
 func (r *runner) shared(list []*tensor.Tensor) (more []*tensor.Tensor) {
-	parts := map[*uop.UOp]bool{} // of these: true; of others: whether they are made of one
-	for _, t := range list {
-		uop.Walk([]*uop.UOp{t.Node()}, lies, func(u *uop.UOp) { parts[u] = true })
+	type place struct {
+		v    *Value
+		node *uop.UOp
 	}
-	shares := func(u *uop.UOp) bool {
-		uop.Walk([]*uop.UOp{u}, func(u *uop.UOp) bool {
-			_, known := parts[u]
-			return known || lies(u)
-		}, func(u *uop.UOp) {
-			parts[u] = slices.ContainsFunc(u.Src(), func(x *uop.UOp) bool { return parts[x] })
-		})
-		return parts[u]
-	}
+	var waiting []place
 	for _, s := range r.scopes {
 		left := s.pending[:0]
 		for _, name := range s.pending {
@@ -209,14 +203,78 @@ func (r *runner) shared(list []*tensor.Tensor) (more []*tensor.Tensor) {
 			if v == nil || v.kind != IsTensor || v.raw != nil || v.t == nil || lies(v.t.Node()) || !s.read(name) {
 				continue
 			}
-			left = append(left, name)
-			if shares(v.t.Node()) {
-				more = append(more, v.t)
-			}
+			left, waiting = append(left, name), append(waiting, place{v, v.t.Node()})
 		}
 		s.pending = left
 	}
+	anew := len(r.waits.made) >= r.waits.room
+	if anew {
+		r.waits.made = map[*uop.UOp][]*uop.UOp{}
+	}
+	for _, p := range waiting {
+		r.waits.add(p.node)
+	}
+	if anew {
+		r.waits.room = 2*len(r.waits.made) + 256
+	}
+	above := r.waits.above(list)
+	for _, p := range waiting {
+		if above[p.node] {
+			more = append(more, p.v.t)
+		}
+	}
 	return more
+}
+
+// waits are the nodes of values that wait to be computed, with what is made of each: a run that asks for hundreds of values is not to go through
+// all that waits for each of them.
+type waits struct {
+	made map[*uop.UOp][]*uop.UOp
+	room int // so many that most may be of values that nothing reads any more, and which hold arrays
+}
+
+func (w *waits) add(u *uop.UOp) {
+	uop.Walk([]*uop.UOp{u}, func(u *uop.UOp) bool {
+		_, known := w.made[u]
+		return known || lies(u)
+	}, func(u *uop.UOp) {
+		w.made[u] = nil
+		for _, x := range u.Src() {
+			if users, known := w.made[x]; known {
+				w.made[x] = append(users, u)
+			}
+		}
+	})
+}
+
+// above are the nodes that have to be computed for a list, and what is made of them.
+func (w *waits) above(list []*tensor.Tensor) map[*uop.UOp]bool {
+	var next []*uop.UOp
+	found := map[*uop.UOp]bool{}
+	meet := func(u *uop.UOp) {
+		if !found[u] && !lies(u) {
+			found[u] = true
+			next = append(next, u)
+		}
+	}
+	for _, t := range list {
+		uop.Walk([]*uop.UOp{t.Node()}, lies, meet)
+	}
+	for len(next) > 0 {
+		u := next[len(next)-1]
+		next = next[:len(next)-1]
+		for _, user := range w.made[u] {
+			meet(user)
+		}
+	}
+	return found
+}
+
+// forget leaves out what is about to be computed.
+func (w *waits) forget(list []*tensor.Tensor) {
+	for _, t := range list {
+		uop.Walk([]*uop.UOp{t.Node()}, lies, func(u *uop.UOp) { delete(w.made, u) })
+	}
 }
 
 // read says whether a node further on reads a name, or the present one, as a loop does in every round.
