@@ -19,7 +19,7 @@ const (
 	mostHeld    = 32      // values that a thread carries from step to step
 	mostInStep  = 1 << 9  // nodes that a thread computes in a step
 	mostLanes   = 1 << 11 // places beyond which a step is worth launches of its own, where launches take little: it goes along rows then; and so it is
-	mostRead    = 1 << 6  // beyond parts of an element that it reads in lanes, which has no registers for more, and
+	mostRead    = 80      // beyond parts of an element that it reads in lanes, which has no registers for more, and
 	mostSame    = 4       // where threads carry together that many times what there is to carry: they all do what is the same in them
 	leastInScan = 1 << 4  // steps that are worth a loop of them
 	fewerSteps  = 4       // how many times fewer steps parts of a loop have, so that they divide it
