@@ -380,11 +380,12 @@ func (e *Engine) Compiling() int {
 	return e.machine.Target.Compiling
 }
 
-// Grid says whether the device runs each element of a kernel's result as an invocation of its own.
+// Grid says whether the device runs each element of a kernel's result as an invocation of its own. One that evaluates graphs has no kernels, and several
+// are not asked.
 func (e *Engine) Grid() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.machine.Target.Grid
+	return e.machine.Target != nil && e.machine.Target.Grid
 }
 
 // Info describes the device.
