@@ -77,6 +77,21 @@ func (s *scheduler) loops() error {
 	return s.storeLoops(uop.Topo(s.values...))
 }
 
+// loopsOf are the results of each loop that are used.
+func loopsOf(order []*uop.UOp) (list [][]*uop.UOp) {
+	for _, u := range order {
+		if u.Op() != uop.Loop {
+			continue
+		}
+		if i := slices.IndexFunc(list, func(l []*uop.UOp) bool { return l[0].SameLoop(u) }); i >= 0 {
+			list[i] = append(list[i], u)
+		} else {
+			list = append(list, []*uop.UOp{u})
+		}
+	}
+	return list
+}
+
 // storeLoops has loops compute their results in arrays of which parts can be given to kernels, but for those that nobody reads.
 func (s *scheduler) storeLoops(order []*uop.UOp) error {
 	list := loopsOf(order)

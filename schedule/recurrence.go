@@ -4,10 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/weft-ml/weft/codegen"
-	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/rewrite"
-	"github.com/weft-ml/weft/symbolic"
 	"github.com/weft-ml/weft/uop"
 )
 
@@ -16,13 +13,14 @@ import (
 // short, places may be made of each other: a thread carries all of those, as of a point in space, or a small matrix. What does not depend on what
 // is carried is computed for all steps at once, before, and what nothing that is carried depends on, behind.
 const (
-	mostHeld    = 32      // values that a thread carries from step to step
-	mostInStep  = 1 << 9  // nodes that a thread computes in a step
-	mostLanes   = 1 << 11 // places beyond which a step is worth launches of its own, where launches take little: it goes along rows then; and so it is
-	mostRead    = 80      // beyond parts of an element that it reads in lanes, which has no registers for more, and
-	mostSame    = 4       // where threads carry together that many times what there is to carry: they all do what is the same in them
-	leastInScan = 1 << 4  // steps that are worth a loop of them
-	fewerSteps  = 4       // how many times fewer steps parts of a loop have, so that they divide it
+	mostHeld   = 32     // values that a thread carries from step to step
+	mostInStep = 1 << 9 // nodes that a thread computes in a step
+
+	// Beyond these, where launches take little, each step has launches of its own:
+	mostLanes = 1 << 11 // places, as a launch goes along rows
+	mostRead  = 80      // parts of an element that are read in lanes, for which there are no registers
+	mostSame  = 4       // times what there is to carry that all threads carry together: what is the same in lanes is computed in each
+
 	mostPassing = 1 << 20 // bytes of what a kernel stores and only its last step is of use,
 	leastFinal  = 32      // as numbers of fewer bits are stored in all steps or none
 
@@ -55,21 +53,6 @@ func (s *scheduler) recurrences() {
 	})
 }
 
-// loopsOf are the results of each loop that are used.
-func loopsOf(order []*uop.UOp) (list [][]*uop.UOp) {
-	for _, u := range order {
-		if u.Op() != uop.Loop {
-			continue
-		}
-		if i := slices.IndexFunc(list, func(l []*uop.UOp) bool { return l[0].SameLoop(u) }); i >= 0 {
-			list[i] = append(list[i], u)
-		} else {
-			list = append(list, []*uop.UOp{u})
-		}
-	}
-	return list
-}
-
 // recurrence gives the results of a loop, by their numbers, those that are used, or nil where it is no scan. Of some the last entry
 // alone is read.
 func (s *scheduler) recurrence(results, args []*uop.UOp, last map[*uop.UOp]bool) []*uop.UOp {
@@ -90,14 +73,11 @@ func (s *scheduler) recurrence(results, args []*uop.UOp, last map[*uop.UOp]bool)
 		i := u.Arg().(uop.LoopArg).Out
 		r.final[i] = r.final[i] && (all || u.Shape().Numel()*u.DType().Size() > stored)
 	}
-	if most := s.stepsAtOnce(results, last); l.Steps > most {
-		if !r.isScan() {
-			return nil
-		}
-		return s.inParts(results, args, most, last)
-	}
 	if !r.isScan() {
 		return nil
+	}
+	if most := s.stepsAtOnce(results, last); l.Steps > most {
+		return s.inParts(results, args, most, last)
 	}
 	return r.finish()
 }
@@ -114,119 +94,6 @@ func (r *recurrence) isScan() bool {
 		}
 	}
 	return false
-}
-
-// stepsAtOnce is how many steps a kernel does: not more than may take an invocation too long, nor so many that what is carried, of which the last entry
-// alone is read, takes much memory.
-func (s *scheduler) stepsAtOnce(results []*uop.UOp, last map[*uop.UOp]bool) int {
-	l, bytes := results[0].Arg().(uop.LoopArg), 0
-	if slices.ContainsFunc(results, func(u *uop.UOp) bool { return last[u] && u.DType().Bits() < leastFinal }) {
-		for _, p := range l.Params[:l.Carried] { // as parts of the loop pass them on
-			bytes += p.Shape().Numel() * p.DType().Size()
-		}
-	}
-	n := l.Steps
-	if s.config.Steps > 0 {
-		n = min(n, s.config.Steps)
-	}
-	if n*bytes > mostPassing {
-		n = max(leastInScan, mostPassing/bytes)
-	}
-	return n
-}
-
-// inParts gives the results of a loop as those of loops of at most n steps, one after the other. Where the steps are not divided by a number that is about
-// that, the last of them are a loop by themselves.
-func (s *scheduler) inParts(results, args []*uop.UOp, n int, last map[*uop.UOp]bool) []*uop.UOp {
-	l := results[0].Arg().(uop.LoopArg)
-	only, needed := make([]bool, len(l.Pure)), make([]bool, len(l.Pure))
-	for _, u := range results {
-		i := u.Arg().(uop.LoopArg).Out
-		only[i], needed[i] = last[u], true
-	}
-	for m := n; m >= leastInScan && m > n/fewerSteps; m-- {
-		if l.Steps%m == 0 {
-			return s.loopOfLoops(l, args, m, only)
-		}
-	}
-	n = codegen.CeilDiv(l.Steps, codegen.CeilDiv(l.Steps, n))
-	if l.Steps%n == 0 {
-		return s.loopOfLoops(l, args, n, only)
-	}
-	begin, rest := l, l
-	begin.Steps, rest.Steps = l.Steps/n*n, l.Steps%n
-	passed := slices.Clone(only) // what is carried and not asked for has to be known in the end
-	for k := range l.Carried {
-		passed[k] = passed[k] || !needed[k]
-	}
-	first, from := 0, begin.Steps // entries of the two
-	if l.Back {
-		first, from = rest.Steps, 0
-	}
-	with, behind := slices.Clone(args), slices.Clone(args)
-	for k := l.Carried; k < l.Carried+l.Along; k++ {
-		with[k], behind[k] = entries(args[k], first, begin.Steps), entries(args[k], from, rest.Steps)
-	}
-	begun := s.loopOfLoops(begin, with, n, passed)
-	for k, u := range begun[:l.Carried] {
-		behind[k] = entries(u, begin.Step(begin.Steps-1), 1).Reshape(l.Params[k].Shape()...)
-	}
-	outs := s.loopOfLoops(rest, behind, rest.Steps, only)
-	for i, u := range outs {
-		switch {
-		case only[i]:
-			outs[i] = onlyEntry(u, rest.Step(rest.Steps-1), l.Steps)
-		case l.Back:
-			outs[i] = uop.Join(0, l.Steps, []int{0, rest.Steps}, []*uop.UOp{u, begun[i]})
-		default:
-			outs[i] = uop.Join(0, l.Steps, []int{0, begin.Steps}, []*uop.UOp{begun[i], u})
-		}
-	}
-	return outs
-}
-
-// entries are n entries of an array, from one on.
-func entries(u *uop.UOp, from, n int) *uop.UOp {
-	lo, hi := make([]int, len(u.Shape())), slices.Clone(u.Shape())
-	lo[0], hi[0] = from, from+n
-	return u.Shrink(lo, hi)
-}
-
-// loopOfLoops gives the results of a loop as those of a loop of loops of n steps. Of some the last entry alone is read.
-func (s *scheduler) loopOfLoops(l uop.LoopArg, args []*uop.UOp, n int, only []bool) []*uop.UOp {
-	cut := func(shape uop.Shape) []int { return append([]int{n}, shape...) }
-	params, operands := slices.Clone(l.Params), slices.Clone(args)
-	for k := l.Carried; k < l.Carried+l.Along; k++ {
-		shape := cut(l.Params[k].Shape())
-		params[k] = uop.NewStandIn(args[k].DType(), shape...)
-		operands[k] = args[k].Reshape(append([]int{l.Steps / n}, shape...)...)
-	}
-	inner := uop.LoopArg{LoopBody: l.LoopBody, Steps: n, Back: l.Back}.Results(params...)
-	end := 0
-	if !l.Back {
-		end = n - 1
-	}
-	body := &uop.LoopBody{Params: params, Carried: l.Carried, Along: l.Along}
-	for k, u := range inner[:l.Carried] {
-		body.Outs = append(body.Outs, entries(u, end, 1).Reshape(l.Params[k].Shape()...))
-	}
-	body.Outs = append(body.Outs, inner...)
-	body.Given, body.Pure = len(body.Outs), body.Outs
-	outer := uop.LoopArg{LoopBody: body, Steps: l.Steps / n, Back: l.Back}.Results(operands...)
-	outs := make([]*uop.UOp, len(inner))
-	for i, u := range outer[l.Carried:] {
-		outs[i] = u.Reshape(append([]int{l.Steps}, l.Outs[i].Shape()...)...)
-	}
-	end = 0
-	if !l.Back {
-		end = l.Steps/n - 1
-	}
-	for i, yes := range only {
-		if yes {
-			outs[i] = onlyEntry(outer[i], end, l.Steps)
-		}
-	}
-	return outs
 }
 
 // recurrence is a loop on its way to become a scan.
@@ -345,7 +212,23 @@ func (r *recurrence) steps() bool {
 		r.place[i], r.held[i] = nil, nil // computed behind, and the step does nothing for it
 		r.step, r.items, r.computed, r.known, r.itemOf = before.step, before.items, before.computed, known, itemOf
 	}
-	return r.config.Steps > 0 || r.fits()
+	if r.config.Steps > 0 {
+		return !r.shareWords()
+	}
+	return r.fits()
+}
+
+// shareWords says that results of several lanes lie in one word of memory, so that one invocation would have to do all of them.
+func (r *recurrence) shareWords() bool {
+	if r.shape()[1:].Numel() == 1 {
+		return false
+	}
+	for i, u := range r.outs {
+		if r.needed[i] && u.DType().Size() < 4 && (r.held[i] != nil || r.same(i) >= 0) {
+			return true
+		}
+	}
+	return false
 }
 
 // fits says that one kernel takes less time than a launch for each step, where launches take little.
@@ -454,197 +337,4 @@ func (r *recurrence) at(i, n int) []*uop.UOp {
 		}
 	}
 	return idx
-}
-
-// value is an element of a node of a step, in a thread; nil where that is not known.
-func (r *recurrence) value(u *uop.UOp, idx []*uop.UOp) *uop.UOp {
-	if len(u.Shape()) == 0 {
-		idx = nil
-	}
-	if x, ok := u.ConstValue(); ok {
-		return r.t.ConstOf(u.DType(), x)
-	}
-	if !r.depends[u] {
-		return r.item(item{u: u, idx: idx})
-	}
-	key := r.table.tuple(append([]*uop.UOp{u}, idx...)...)
-	v, ok := r.known[key]
-	if !ok {
-		v = r.compute(u, idx)
-		r.known[key] = v
-	}
-	return v
-}
-
-func (r *recurrence) compute(u *uop.UOp, idx []*uop.UOp) *uop.UOp {
-	if k, ok := r.carried[u]; ok {
-		return r.before(k, reshape(r.t, r.Params[k].Shape(), u.Shape(), idx))
-	}
-	if r.computed++; r.computed > mostInStep {
-		return nil
-	}
-	switch {
-	case u.Op() == uop.Contiguous:
-		return r.value(u.At(0), idx)
-	case u.Op().IsMovement():
-		idx, valid := through(r.t, u, idx)
-		if valid == nil {
-			return r.value(u.At(0), idx)
-		}
-		switch x, ok := symbolic.Simplify(r.t, valid).ConstValue(); {
-		case !ok: // lanes differ in what they do
-			for _, l := range r.lanes {
-				if dependsOn(valid, l) {
-					r.holdLane(l)
-				}
-			}
-			return nil
-		case x == 0:
-			return r.t.ConstOf(u.DType(), uop.ValueOf(u.DType(), 0))
-		}
-		return r.value(u.At(0), idx)
-	case u.Op() == uop.Reduce:
-		return r.reduced(u, idx)
-	case u.Op().Elementwise():
-		if x := r.branch(u, idx); x != nil {
-			return r.value(x, idx)
-		}
-		src := make([]*uop.UOp, len(u.Src()))
-		for i, x := range u.Src() {
-			if src[i] = r.value(x, idx); src[i] == nil {
-				return nil
-			}
-		}
-		return r.t.Make(u.Op(), u.DType(), u.Arg(), src...)
-	}
-	return nil
-}
-
-// reduced writes out a reduction of few elements.
-func (r *recurrence) reduced(u *uop.UOp, idx []*uop.UOp) *uop.UOp {
-	a, in := u.Arg().(uop.ReduceArg), u.At(0).Shape()
-	n := in.Numel() / u.Shape().Numel()
-	if a.Parts > 1 || n > mostInStep {
-		return nil
-	}
-	var acc *uop.UOp
-	for i := range n {
-		full, k := make([]*uop.UOp, len(in)), i
-		for axis := len(in) - 1; axis >= 0; axis-- {
-			if slices.Contains(a.Axes.Slice(), axis) {
-				full[axis], k = r.t.Index(k%in[axis]), k/in[axis]
-			}
-		}
-		kept := 0
-		for axis := range full {
-			if full[axis] == nil {
-				full[axis] = idx[kept]
-				kept++
-			}
-		}
-		x := r.value(u.At(0), full)
-		switch {
-		case x == nil:
-			return nil
-		case acc == nil:
-			acc = x
-		default:
-			r.computed++
-			acc = a.Monoid.Info().Merge([]*uop.UOp{acc}, []*uop.UOp{x})[0]
-		}
-	}
-	return acc
-}
-
-// before is an element of what is carried, k, as it was before the step: of the same thread, or nil.
-func (r *recurrence) before(k int, idx []*uop.UOp) *uop.UOp {
-	fixed := func(a int) bool { return idx[a].Op() == uop.Const }
-	if r.place[k] == nil {
-		seen := map[*uop.UOp]bool{}
-		for a, n := range r.Params[k].Shape() {
-			if n > 1 && !fixed(a) && (r.whole[k][a] || !slices.Contains(r.lanes, idx[a]) || idx[a].Arg().(uop.RangeArg).N != n || seen[idx[a]]) {
-				return nil
-			}
-			seen[idx[a]] = true
-		}
-		if !r.put(k, func(a int) *uop.UOp {
-			if fixed(a) {
-				return nil
-			}
-			return idx[a]
-		}) {
-			return nil
-		}
-	}
-	part := 0
-	for a, n := range r.Params[k].Shape() {
-		switch at := r.place[k][a]; {
-		case n == 1 || at == idx[a]:
-		case at != nil:
-			r.hold(k, a)
-			return nil
-		case !fixed(a):
-			return nil
-		default:
-			i, _ := idx[a].ConstInt()
-			part = part*n + i
-		}
-	}
-	if array(r.args[k]).IsConst(0) { // as scans begin
-		return r.step.State[r.held[k][part]]
-	}
-	first := r.item(item{})
-	return first.Where(r.item(item{u: r.stand[k], first: true, idx: r.at(k, part)}), r.step.State[r.held[k][part]])
-}
-
-// hold has threads carry all along an axis of k, unless that is too much, or is for what may be computed behind of what is stored anyway.
-func (r *recurrence) hold(k, axis int) {
-	if r.result >= r.Carried && r.needed[k] {
-		return
-	}
-	n := r.Params[k].Shape()[axis]
-	for a, size := range r.Params[k].Shape() {
-		if r.whole[k][a] {
-			n *= size
-		}
-	}
-	if n <= mostHeld {
-		r.whole[k][axis], r.again = true, true
-	}
-}
-
-// holdLane has threads carry all that lies along a lane.
-func (r *recurrence) holdLane(l *uop.UOp) {
-	for k := range r.Carried {
-		if a := slices.Index(r.place[k], l); a >= 0 {
-			r.hold(k, a)
-		}
-	}
-}
-
-// item is a part of the elements, in a step; nil where it is none of a thread's place.
-func (r *recurrence) item(p item) *uop.UOp {
-	d := dtype.Bool
-	var key string
-	if p.u != nil {
-		d = p.u.DType()
-		for i, e := range p.idx {
-			if e.Op() != uop.Const && (!slices.Contains(r.lanes, e) || slices.Contains(p.idx[:i], e)) {
-				return nil
-			}
-		}
-		key = r.table.tuple(append([]*uop.UOp{p.u}, p.idx...)...)
-		if p.first {
-			key = "first" + key
-		}
-	}
-	if d == dtype.Index {
-		return nil
-	}
-	if r.itemOf[key] == nil {
-		x := r.t.Make(uop.Reg, d, uop.RegArg{ID: freeSlot + len(r.items)})
-		r.itemOf[key], r.items = x, append(r.items, p)
-		r.step.Items = append(r.step.Items, x)
-	}
-	return r.itemOf[key]
 }

@@ -4,6 +4,7 @@
 // It knows shapes, ranges and costs. It refuses to know how a kernel is written (codegen) and where it runs.
 // One direction:
 //
+//	loops     whose places are apart from each other become scans; of others a step is scheduled
 //	chunk     sums over large products are computed for some rows at a time
 //	stream    sums weighted by a softmax become one reduction, where the target computes weights in blocks
 //	merge     sums of moved sums become one

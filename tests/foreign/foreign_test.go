@@ -249,3 +249,28 @@ func TestShards(t *testing.T) {
 	cut := tensor.CustomUnsafe("cut", results(5)[:1], ts{z}, tensor.UnsafeOptions{C: options().C})
 	require.ErrorContains(t, tensor.Realize(ctx, cut[0]), "text for whole arrays")
 }
+
+// A kernel of the program's own in a step of a loop is one for each step, as nobody can make it one for all.
+func TestInSteps(t *testing.T) {
+	for _, device := range []string{"CPU", "WEBGPU"} {
+		t.Run(device, func(t *testing.T) {
+			of := on(t, device)
+			w := of(1, 2, 3, 4, 5)
+			var v []float32
+			for i := range 8 * 5 {
+				v = append(v, float32(i))
+			}
+			x := of(v...).Reshape(8, 5)
+			run := func(kernel func(in ...*T) ts) []float32 {
+				states, _ := tensor.Scan(func(s, in []*T) (next, out []*T) {
+					return ts{s[0].Mul(0.5).Add(kernel(in[0], w)[0])}, nil
+				}, ts{w}, ts{x}, tensor.ScanOptions{})
+				v, err := tensor.Data[float32](ctx, states[0])
+				require.NoError(t, err)
+				return v
+			}
+			o := options()
+			require.Equal(t, run(same), run(func(in ...*T) ts { return call(o, in...) }))
+		})
+	}
+}

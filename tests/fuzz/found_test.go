@@ -102,6 +102,11 @@ var found = []Pasted{
 		_, at := v.MedianKeep(-2)
 		return []T{at, tensor.Arange(16).To(dtype.I64).Mul(int64(1) << 52), tensor.Arange(16).To(dtype.I64).Lt(int64(1) << 40)}
 	}},
+	{Name: "a loop of bytes that lie beside each other, so many that one invocation cannot do them all", Build: func(ctx context.Context) []T {
+		v0 := tensor.Arange(301).Mod(7).To(dtype.I8)
+		v1, _ := tensor.Scan(func(s, _ []T) (next, out []T) { return []T{s[0].Mul(3).Add(1)}, nil }, []T{v0}, nil, tensor.ScanOptions{Steps: 250})
+		return []T{v1[0].Select(0, -1), v1[0].Select(0, 7)}
+	}},
 	{Name: "a clone and a view of it, realized together", Build: func(ctx context.Context) []T {
 		v0 := tensor.Of([]uint32{1}, 1, 1)
 		v1 := v0.Clone()

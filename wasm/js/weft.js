@@ -196,7 +196,6 @@ const apart = {
   seed: 'it is done at once, and a captured function only records; call it before run',
 }
 
-
 const ahead = 4 // runs of a captured function that may be under way
 
 export { Size }
