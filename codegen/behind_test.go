@@ -58,3 +58,37 @@ func TestMuchBehindTilesIsWrittenOnce(t *testing.T) {
 	}
 	check(t, "behind tiles", jobs, want, 1e-5)
 }
+
+// So it is with sums of integers that are made bytes, as products of quantised numbers are.
+func TestMuchBehindSumsOfBytesIsWrittenOnce(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(3, 9))
+	var jobs []*job
+	var want [][]array
+	for _, text := range []string{
+		"split a0 8 exact; split a1 32 exact; tile a0.1; vector a1.1; order a0.0 a1.0 a0.1 a1.1",
+		"split a0 32 exact; split a1 8 exact; tile a1.1; vector a0.1; order a0.0 a1.0 a1.1 a0.1",
+	} {
+		for _, d := range []dtype.DType{dtype.U8, dtype.I8, dtype.F16, dtype.F32} {
+			k := newKit()
+			o, w, x := k.param(d, true, 32, 64), k.param(dtype.I8, false, 33, 32), k.param(dtype.I8, false, 33, 64)
+			scale := k.param(dtype.F32, false, 64)
+			a := k.rngs(32, 64, 33)
+			v := k.sum(k.load(w, a[2], a[0]).Cast(dtype.I32).Mul(k.load(x, a[2], a[1]).Cast(dtype.I32)), a[2]).Cast(dtype.F32).Mul(k.load(scale, a[1]))
+			square := v.Mul(v)
+			value := square.Mul(v.Int(3)).Add(square.Mul(square).Mul(v.Int(-2))).Max(v).Mul(v.Add(v.Int(3))).Add(square).Mul(v.Add(v.Int(1)))
+			k.out(o, a[:2], value.RoundEven().Max(v.Int(0)).Neg().Max(v.Int(-100)).Neg().Cast(d))
+			directives, err := codegen.ParseDirectives(text)
+			require.NoError(t, err)
+			p, err := lower.Lower(k.s, directives, target())
+			require.NoError(t, err)
+			written, err := c.Render(p)
+			require.NoError(t, err)
+			require.LessOrEqual(t, strings.Count(written.Source, "(rint_f32"), 2, written.Source)
+			bufs := k.random(rnd)
+			expected := clone(bufs)
+			define(t, k.s, expected)
+			jobs, want = append(jobs, &job{k.s, directives, bufs}), append(want, expected)
+		}
+	}
+	check(t, "behind tiles of bytes", jobs, want, 1e-5)
+}

@@ -16,9 +16,10 @@ type canonical struct {
 	key    string
 	vars   []uop.VarArg // as the program named them, in the order of the plan's
 
-	numbered *family   // set where the last inputs are numbers of the graph, see generalise
-	outlined *outliner // see outline
-	ran      any       // of several devices: the *program of the last run; of no type, so that it is linked only where there are such
+	numbered *family    // set where the last inputs are numbers of the graph, see generalise
+	numbers  []*storage // these inputs
+	outlined *outliner  // see outline
+	ran      any        // of several devices: the *program of the last run; of no type, so that it is linked only where there are such
 }
 
 // canonicalize copies targets into an arena of their own.

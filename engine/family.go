@@ -166,7 +166,7 @@ func (e *Engine) bind(c *canonical, f *family, places []place) error {
 		if err := e.write(s, encode(d, values[i])); err != nil {
 			return fmt.Errorf("write the numbers of a graph: %w", err)
 		}
-		c.inputs = append(c.inputs, s)
+		c.inputs, c.numbers = append(c.inputs, s), append(c.numbers, s)
 	}
 	return nil
 }

@@ -40,3 +40,55 @@ func TestNumbersComeBack(t *testing.T) {
 	}
 	assert.Equal(t, 1, e.Stats().Losses)
 }
+
+// layers are computations that differ in constants only.
+func layers(x *uop.UOp, n int) *uop.UOp {
+	for i := range n {
+		scale := x.Float(0.15 + 0.3*float64(i))
+		for range 4 {
+			x = x.Div(scale).RoundEven().Add(x.Float(float64(2*i - 5))).Mul(scale).Add(x.Sin()).Mul(x.Float(0.3 + 0.1*float64(i)))
+		}
+		x = x.Sub(x.Reduce(uop.Sum, 0, 1).Reshape(1, 1).Expand(x.Shape()...)).Contiguous()
+	}
+	return x
+}
+
+// Such layers are few kernels, which give the same bits as kernels of their own; the constants come back after a loss, go where the engine goes, and
+// are there in another process that finds the plan.
+func TestLayersAlikeButForConstants(t *testing.T) {
+	ctx := context.Background()
+	data := make([]float32, 64*300)
+	for i := range data {
+		data[i] = float32(i%37)/8 - 2
+	}
+	var want []float32
+	for _, own := range []bool{true, false} {
+		s := &slot{}
+		e, err := engine.New(s.backend(), engine.Options{OwnNumbers: own})
+		require.NoError(t, err)
+		defer e.Close()
+		x := floats(t, e, data, 64, 300)
+		f, err := e.Capture(ctx, []*uop.UOp{x}, func() ([]*uop.UOp, error) { return []*uop.UOp{layers(x, 8)}, nil })
+		require.NoError(t, err)
+		for range 3 { // the device is lost before the second
+			out, err := f.Run(ctx, x)
+			require.NoError(t, err)
+			y := layers(x, 8)
+			require.NoError(t, e.Realize(ctx, y))
+			if got := read(t, e, out[0]); want == nil {
+				want = got
+			} else {
+				assert.Equal(t, want, got)
+			}
+			assert.Equal(t, want, read(t, e, y))
+			opened := s.opened
+			s.lose = func(int) bool { return s.opened == opened && opened == 1 }
+		}
+		assert.Equal(t, 1, e.Stats().Losses)
+		if own {
+			assert.GreaterOrEqual(t, e.Stats().Kernels, 8)
+		} else {
+			assert.LessOrEqual(t, e.Stats().Kernels, 6)
+		}
+	}
+}

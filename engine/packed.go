@@ -203,6 +203,7 @@ func (e *Engine) packed(f *folded, b *uop.UOp, p *model.Packing) (*foldedValue, 
 }
 
 const (
+	alikeNodes     = 128     // of kernels that differ in constants only, which a compiler takes longer for than all of them run
 	gridSteps      = 1 << 14 // of a loop that an invocation does: drivers stop what takes seconds
 	stepIterations = 1 << 7  // of loops within a step, where an invocation may do few in all
 )
@@ -223,7 +224,13 @@ func (e *Engine) scheduled(c *canonical, storeAll bool) (*schedule.Result, error
 		}
 	}
 	config := schedule.Config{Language: e.machine.Target.Name, StoreAll: storeAll, MaxBindings: limits.MaxBindings, Align: limits.Align, Streams: e.machine.Target.Streams,
-		WholeRows: e.machine.Target.WholeRows, Nests: e.machine.Target.Nests, Tables: !e.machine.Target.Grid, Parallel: e.machine.Target.Parallel}
+		WholeRows: e.machine.Target.WholeRows, Nests: e.machine.Target.Nests, Tables: !e.machine.Target.Grid, Parallel: e.machine.Target.Parallel, Alike: alikeNodes}
+	switch {
+	case e.opts.OwnNumbers:
+		config.Alike = 0
+	case storeAll: // any, in tests
+		config.Alike = 1
+	}
 	if e.machine.Target.Grid {
 		config.Steps = gridSteps
 		if n := limits.Iterations; n > 0 {

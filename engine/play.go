@@ -31,6 +31,7 @@ type compiled struct {
 	pinned   int                     // how many Captured hold it: it is not freed
 	used     int                     // counts compilations and finds of the engine: when it was last
 	reads    []numbers               // see reads; made when it is needed
+	brought  []*storage              // its constants, once they are in memory
 
 	graph *canonical // of several devices, in the place of a plan
 }
@@ -48,9 +49,8 @@ func (e *Engine) play(ctx context.Context, targets []target, sk *sketch) error {
 
 // playExact plays the plan of a graph, and gives fresh arrays as run does.
 func (e *Engine) playExact(ctx context.Context, c *canonical, targets []target, with Bindings) ([]*uop.UOp, error) {
-	given := len(c.inputs)
 	defer func() {
-		for _, s := range c.inputs[given:] { // the numbers of this play
+		for _, s := range c.numbers {
 			e.memory.forget(s.cell)
 		}
 	}()
@@ -206,8 +206,30 @@ func (e *Engine) ready(ctx context.Context, c *canonical, p *compiled) error {
 	return err
 }
 
-// begun finds the plan of a graph, or makes it. Compiling its kernels goes on meanwhile.
+// begun finds the plan of a graph, or makes it. Compiling its kernels goes on meanwhile. The constants of the plan become the last inputs.
 func (e *Engine) begun(ctx context.Context, c *canonical) (*compiled, error) {
+	p, err := e.withoutConstants(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if len(p.brought) < len(p.plan.Constants) {
+		p.brought = nil
+		for _, x := range p.plan.Constants {
+			_, s, err := e.newBuffer(x.DType, []int{len(x.Data) / x.DType.Size()})
+			if err != nil {
+				return nil, err
+			}
+			if err := e.write(s, x.Data); err != nil {
+				return nil, fmt.Errorf("write the constants of a plan: %w", err)
+			}
+			p.brought = append(p.brought, s)
+		}
+	}
+	c.inputs = append(c.inputs, p.brought...)
+	return p, nil
+}
+
+func (e *Engine) withoutConstants(ctx context.Context, c *canonical) (*compiled, error) {
 	e.clock++
 	if e.several != nil { // each device has plans of its own
 		return &compiled{plan: &plan.Plan{}, graph: c}, nil
@@ -344,11 +366,20 @@ func (e *Engine) layout(p *plan.Plan, r *schedule.Result, c *canonical) error {
 		p.Memory = append(p.Memory, plan.Memory{Kind: kind, Arg: i, Bytes: int64(in.N * in.DType.Size())})
 	}
 	outputs := map[int]int{}
+	constants := make([]int, len(r.Constants))
+	for _, b := range r.Bufs {
+		if b.Kind == schedule.ConstantBuf {
+			arg := len(inputs) + len(p.Constants)
+			constants[b.Index] = len(p.Memory)
+			p.Memory = append(p.Memory, plan.Memory{Kind: plan.Input, Arg: arg, Bytes: b.Bytes()})
+			p.Constants = append(p.Constants, plan.Constant{Arg: arg, DType: b.DType, Data: encode(b.DType, r.Constants[b.Index])})
+		}
+	}
 	for i, root := range c.graph.Roots {
 		if root.Dest < 0 {
 			outputs[i] = len(p.Memory)
 			b := r.Bufs[r.Roots[i]]
-			p.Memory = append(p.Memory, plan.Memory{Kind: plan.Output, Arg: len(inputs) + len(outputs) - 1, Bytes: b.Bytes()})
+			p.Memory = append(p.Memory, plan.Memory{Kind: plan.Output, Arg: len(inputs) + len(p.Constants) + len(outputs) - 1, Bytes: b.Bytes()})
 		}
 	}
 	more := []int{0} // memories that are arenas
@@ -363,6 +394,8 @@ func (e *Engine) layout(p *plan.Plan, r *schedule.Result, c *canonical) error {
 			s.Memory = inputs[b.Index]
 		case schedule.OutputBuf:
 			s.Memory = outputs[b.Index]
+		case schedule.ConstantBuf:
+			s.Memory = constants[b.Index]
 		case schedule.TempBuf:
 			s.Offset, s.Memory = places[i].Offset, more[places[i].Arena]
 		}
@@ -402,7 +435,7 @@ func slotsOf(p *plan.Plan, st schedule.Step, parts map[part]int) []int {
 const mostBytes = 1 << 46
 
 // bufKinds say of a too large array what it is for.
-var bufKinds = map[schedule.BufKind]string{schedule.InputBuf: "an input", schedule.OutputBuf: "a result", schedule.TempBuf: "stored in between"}
+var bufKinds = map[schedule.BufKind]string{schedule.InputBuf: "an input", schedule.OutputBuf: "a result", schedule.TempBuf: "stored in between", schedule.ConstantBuf: "constants"}
 
 // kernel gives the kernel of a Spec, from this engine's cache or anew.
 func (e *Engine) kernel(key string, spec *codegen.Spec) (plan.Kernel, error) {

@@ -52,7 +52,7 @@ func Devices() []string { return []string{"WASM", "WEBGPU"} }
 func (d device) open() (*engine.Engine, error) {
 	m := d.machine()
 	m.Device = null.Open(null.Options{})
-	return engine.New(engine.Backend{Name: d.key, Open: func(engine.Options, func(*plan.Kernel, float64)) (*engine.Machine, error) { return &m, nil }}, engine.Options{})
+	return engine.New(engine.Backend{Name: d.key, Open: func(engine.Options, func(*plan.Kernel, float64)) (*engine.Machine, error) { return &m, nil }}, engine.Options{OwnNumbers: true})
 }
 
 // plans compiles all functions, adds to the manifest what their plays are, and gives the file of the packed plans, and that of their kernels where

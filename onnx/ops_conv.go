@@ -196,12 +196,12 @@ func (c *call) integerConv(x, w shifted, xi int) t {
 	conv := func(x, w t) t {
 		win := at
 		x = win.inside(x)
-		if floats {
-			return x.To(dtype.F32).Conv(w.To(dtype.F32), nil, win.conv(groups))
-		}
 		return x.Conv(w, nil, win.conv(groups))
 	}
-	if floats || groups < 1 || channels%groups != 0 || x.zero != nil && x.zero.Numel() != 1 || w.zero != nil && w.zero.Numel() != 1 && w.zero.Numel() != channels {
+	if floats {
+		return conv(x.float(), w.float())
+	}
+	if groups < 1 || channels%groups != 0 || x.zero != nil && x.zero.Numel() != 1 || w.zero != nil && w.zero.Numel() != 1 && w.zero.Numel() != channels {
 		return conv(x.difference(), w.difference())
 	}
 	ones := tensor.Full(1, dtype.I32, slices.Concat([]int{1}, x.x.Shape()[1:])...)

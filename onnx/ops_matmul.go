@@ -101,6 +101,14 @@ func (s shifted) difference() t {
 	return s.x.Sub(s.zero)
 }
 
+// float is the difference as float32: integers of up to 16 bits and their differences are such numbers.
+func (s shifted) float() t {
+	if s.zero == nil {
+		return s.x.To(dtype.F32)
+	}
+	return s.x.To(dtype.F32).Sub(s.zero.To(dtype.F32))
+}
+
 // turned is the transposed matrix.
 func (s shifted) turned() shifted {
 	s.x = s.x.T()

@@ -73,7 +73,7 @@ func (q *codes) value(c *call, bytes *Value) *Value {
 		whole.zero, whole.most = tensor.Full(q.zero, dtype.I32), 255
 	}
 	scale := tensor.Full(q.scale, dtype.F32)
-	out := c.out(whole.difference().To(dtype.F32).Mul(scale), Float32)
+	out := c.out(whole.float().Mul(scale), Float32)
 	out.quant = &quantities{whole, scale, 0, &codes{q.elem, bytes, q.scale, q.zero}}
 	return out
 }
@@ -242,12 +242,9 @@ func dequantizeLinear(c *call) []*Value {
 		return []*Value{q.value(c, q.bytes)}
 	}
 	y := x
-	if c.has(2) && !c.elem(0).isFloat() {
+	if c.has(2) && !c.elem(0).isFloat() && x.DType().Size() >= 4 {
 		y = x.To(dtype.I64).Sub(c.blocked(c.t(2), x.Shape(), axis, block).To(dtype.I64))
-		if x.DType().Size() < 4 {
-			y = x.To(dtype.I32).Sub(c.blocked(c.t(2), x.Shape(), axis, block).To(dtype.I32))
-		}
-	} else if c.has(2) {
+	} else if c.has(2) { // differences of integers of 16 bits are floats as well
 		y = x.To(d).Sub(c.blocked(c.t(2), x.Shape(), axis, block).To(d))
 	}
 	y = y.To(d).Mul(c.blocked(c.t(1), x.Shape(), axis, block).To(d))

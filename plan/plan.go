@@ -20,6 +20,15 @@ type Plan struct {
 	Slots   []Slot
 	Steps   []Step
 	Peak    int64 // bytes of the arena: what the plan needs beyond inputs, states and outputs
+
+	Constants []Constant
+}
+
+// Constant is what an argument of all plays holds: kernels get numbers from it, so that those that differ in them alone are one.
+type Constant struct {
+	Arg   int
+	DType dtype.DType
+	Data  []byte
 }
 
 // Var is a named int32 of the plan's uniform block, within Lo and Hi.

@@ -24,11 +24,15 @@ func play(t *testing.T, g *schedule.Graph, r *schedule.Result, inputs [][]uop.Va
 	p := &player{t: t}
 	for _, b := range r.Bufs {
 		v, set := make([]uop.Value, b.N), make([]bool, b.N)
-		if b.Kind == schedule.InputBuf {
+		given := b.Kind == schedule.InputBuf || b.Kind == schedule.ConstantBuf
+		switch b.Kind {
+		case schedule.InputBuf:
 			copy(v, inputs[b.Index])
-			for i := range set {
-				set[i] = true
-			}
+		case schedule.ConstantBuf:
+			copy(v, r.Constants[b.Index])
+		}
+		for i := range set {
+			set[i] = given
 		}
 		p.bufs, p.set = append(p.bufs, v), append(p.set, set)
 	}

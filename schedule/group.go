@@ -148,6 +148,11 @@ func (k *kernel) rewrite(t *uop.Table, with func(u *uop.UOp) *uop.UOp) {
 	for _, u := range uop.Topo(k.expressions()...) {
 		done[u] = with(u.WithSrc(t, func(x *uop.UOp) *uop.UOp { return done[x] }))
 	}
+	k.replace(done)
+}
+
+// replace puts what was made of its expressions into a kernel.
+func (k *kernel) replace(done map[*uop.UOp]*uop.UOp) {
 	k.spec.Outs = slices.Clone(k.spec.Outs)
 	for i := range k.spec.Outs {
 		o := &k.spec.Outs[i]

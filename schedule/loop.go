@@ -180,7 +180,9 @@ func (s *scheduler) newLoop(results []*uop.UOp, last map[*uop.UOp]bool) (*loop, 
 		}
 	}
 	var err error
-	if l.body, err = Checked(g, s.config, s.check); err != nil {
+	config := s.config
+	config.Alike = 0 // a step has the arrays that the loop has
+	if l.body, err = Checked(g, config, s.check); err != nil {
 		return nil, err
 	}
 	l.body.Steps = slices.DeleteFunc(l.body.Steps, func(st Step) bool {

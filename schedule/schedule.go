@@ -19,6 +19,7 @@
 //	crop      kernels get the rows of an array that they read, so that those that differ only in where are one
 //	cut       nests whose elements are selected by where they stand become one for each part of an axis
 //	number    the ranges of each kernel, in order of use
+//	constants of kernels that are alike but for them become elements of arrays, so that these kernels are one
 //	memory    lives that do not overlap share the arena
 package schedule
 
@@ -87,6 +88,7 @@ type Config struct {
 	Matrix      *codegen.MatrixUnit // or nil: the matrices that the target multiplies at once
 	Tables      bool                // a thread has room for a number for each of some hundred keys, and reads and writes it fast
 	Steps       int                 // of a loop that one kernel should do at most, where launches take long; 0: they take little
+	Alike       int                 // kernels that differ in constants only are one, where so many nodes at least need not be compiled then; 0: never
 	Parallel    int                 // invocations that keep the processor busy, for which reductions and scans are cut; 0: as far as threads need it
 }
 
@@ -94,9 +96,10 @@ type Config struct {
 type BufKind uint8
 
 const (
-	InputBuf  BufKind = iota // inputs[Index]
-	OutputBuf                // roots[Index]
-	TempBuf                  // the plan's own
+	InputBuf    BufKind = iota // inputs[Index]
+	OutputBuf                  // roots[Index]
+	TempBuf                    // the plan's own
+	ConstantBuf                // Result.Constants[Index]
 )
 
 // Buf is an array that kernels read and write.
@@ -124,6 +127,8 @@ type Result struct {
 	Steps   []Step
 	Roots   []int // the buffer of each root
 	Reasons []Reason
+
+	Constants [][]uop.Value // what buffers hold that kernels get constants from
 }
 
 // Reason is one decision: which node, what was decided, why.
@@ -169,7 +174,7 @@ func (r *Result) String() string {
 
 func (r *Result) bufName(i int) string {
 	b := r.Bufs[i]
-	kind := [...]string{"in", "out", "tmp"}[b.Kind]
+	kind := [...]string{"in", "out", "tmp", "const"}[b.Kind]
 	if b.Kind == TempBuf {
 		return fmt.Sprintf("%s%d.%s", kind, i, b.DType.Short())
 	}
@@ -215,6 +220,7 @@ const (
 	Crop
 	Cut
 	Number
+	Constants
 	numPhases
 )
 
@@ -256,8 +262,10 @@ func (s *scheduler) run(p Phase) {
 		if s.config.Nests.Most > 1 && !s.config.StoreAll {
 			s.cut()
 		}
-	default:
+	case Number:
 		s.number()
+	default:
+		s.constants()
 	}
 }
 
@@ -288,6 +296,7 @@ type scheduler struct {
 	plans   map[*uop.UOp]*plannedKernel // by stored node
 
 	bufs    []Buf
+	fixed   [][]uop.Value    // what those hold that are constants
 	bufOf   map[*uop.UOp]int // stored node or Param → buffer
 	fresh   map[int]int      // buffer that will replace an input: buffer → input slot
 	told    *bool            // somebody said where nodes were made; nil: not looked yet
@@ -372,7 +381,7 @@ func (s *scheduler) prepare() {
 // result assembles the schedule after order, with the buffers that are in use: the inputs, the roots' and the temporaries
 // that a step touches.
 func (s *scheduler) result() *Result {
-	r := &Result{Reasons: s.reasons}
+	r := &Result{Reasons: s.reasons, Constants: s.fixed}
 	var steps []Step
 	for _, k := range s.kernels {
 		steps = append(steps, s.steps(k)...)

@@ -31,7 +31,7 @@ func Checked(g *Graph, c Config, check Check) (*Result, error) {
 	return s.result(), nil
 }
 
-var phaseNames = [numPhases]string{"chunk", "stream", "chunk the rest", "merge", "windows", "split", "decide", "arrange", "lower", "group", "order", "nest", "crop", "cut", "number"}
+var phaseNames = [numPhases]string{"chunk", "stream", "chunk the rest", "merge", "windows", "split", "decide", "arrange", "lower", "group", "order", "nest", "crop", "cut", "number", "constants"}
 
 // String names the phase.
 func (p Phase) String() string { return phaseNames[p] }
@@ -51,6 +51,8 @@ type Form struct {
 	Steps   []Step // kernels, then copies
 	RootBuf []int  // of each root
 	Ordered bool   // the steps may run one after the other, on the buffers that there are
+
+	Constants [][]uop.Value // see Result
 }
 
 // Held is a buffer and what it holds until an assignment replaces it.
@@ -63,7 +65,7 @@ type Held struct {
 // Form is the schedule as it is now.
 func (g Stage) Form() *Form {
 	s := g.s
-	f := &Form{Phase: g.Phase, Roots: slices.Clone(s.values)}
+	f := &Form{Phase: g.Phase, Roots: slices.Clone(s.values), Constants: s.fixed}
 	if s.bufs == nil {
 		return f
 	}

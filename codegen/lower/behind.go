@@ -5,7 +5,6 @@ import (
 
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/codegen/affine"
-	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/uop"
 )
 
@@ -15,7 +14,8 @@ import (
 // lie in other vectors go through scratch too: all of a tile is stored at once, as it was.
 
 const (
-	behindEach  = 8   // operations and accesses for an element are much,
+	behindEach  = 8   // operations and accesses for an element are much, of what is stored narrower than it was summed
+	narrowEach  = 12  // so many,
 	behindAll   = 128 // if they are so many for a tile,
 	behindTimes = 32  // behind loops of so many iterations, beside which what is behind takes little
 	neighbours  = 6   // so many places side by side, of a lane each in as many vectors, are worth storing at once
@@ -83,10 +83,13 @@ func (b *builder) splitLanes(t *tail, body []codegen.Stmt) bool {
 
 // muchBehind says that what is behind is too much to be written for each register.
 func (b *builder) muchBehind(t *tail) bool {
-	computed, each, seen := false, 0, map[*uop.UOp]bool{}
+	computed, each, least, seen := false, 0, behindEach, map[*uop.UOp]bool{}
 	for _, s := range t.rest {
-		if _, ok := s.(*codegen.Store); ok {
+		if st, ok := s.(*codegen.Store); ok {
 			each++
+			if st.Buf.DType().Size() < 4 {
+				least = narrowEach
+			}
 		}
 		uop.Walk(codegen.Exprs(s), func(u *uop.UOp) bool { return seen[u] }, func(u *uop.UOp) {
 			seen[u] = true
@@ -103,7 +106,7 @@ func (b *builder) muchBehind(t *tail) bool {
 			all *= codegen.Extent(l.Range)
 		}
 	}
-	return computed && each >= behindEach && all >= behindAll
+	return computed && each >= least && all >= behindAll
 }
 
 // simple says that what is behind only computes and stores, and that vectors may be loaded one by one.
@@ -111,14 +114,14 @@ func (b *builder) simple(t *tail) bool {
 	if codegen.Reads(t.cond) || slices.ContainsFunc(t.loops, func(l *codegen.Loop) bool { return b.Facts.FreeRanges(t.cond).Has(b.Facts.RangeID(l.Range)) }) {
 		return false
 	}
-	if slices.ContainsFunc(usedOf(t.first, t.rest), func(r *uop.UOp) bool { return r.DType() != dtype.F32 && r.DType() != dtype.F64 }) {
+	if slices.ContainsFunc(usedOf(t.first, t.rest), func(r *uop.UOp) bool { return r.DType().Size() < 4 }) { // of as many lanes
 		return false
 	}
 	for _, s := range t.rest {
 		switch s := s.(type) {
 		case *codegen.Let:
 		case *codegen.Store:
-			if s.Buf.DType() != dtype.F32 && s.Buf.DType() != dtype.F64 || slices.ContainsFunc(uop.Topo(s.Index...), func(u *uop.UOp) bool { return u.Op() == uop.Reg || u.Op() == uop.Load }) {
+			if slices.ContainsFunc(uop.Topo(s.Index...), func(u *uop.UOp) bool { return u.Op() == uop.Reg || u.Op() == uop.Load }) {
 				return false
 			}
 		default:

@@ -216,9 +216,12 @@ func (w *filled) run(s schedule.Step, memory [][]uop.Value) (done bool, err erro
 func (w *filled) play(f *schedule.Form) error {
 	buffers := make([][]uop.Value, len(f.Bufs))
 	for i, b := range f.Bufs {
-		if b.Kind == schedule.InputBuf {
+		switch b.Kind {
+		case schedule.InputBuf:
 			buffers[i] = slices.Clone(w.inputs[b.Index])
-		} else {
+		case schedule.ConstantBuf:
+			buffers[i] = f.Constants[b.Index]
+		default:
 			buffers[i] = fresh(b.Buf)
 		}
 	}

@@ -1,0 +1,239 @@
+package schedule
+
+import (
+	"math"
+	"slices"
+
+	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/dtype"
+	"github.com/weft-ml/weft/uop"
+)
+
+// Layers of a quantised network, and the steps of a sampler that are written out, compute the same with other constants. To a compiler each is a
+// kernel of its own. So kernels that are alike but for constants get these as an array, whose elements the schedule says, and are one kernel.
+
+// constants gives kernels that are alike their constants as arrays, where enough need not be compiled then.
+func (s *scheduler) constants() {
+	if s.config.Alike == 0 || len(s.kernels) < 2 {
+		return
+	}
+	groups := map[string][]*outline{}
+	var forms []string // in the order of their first kernels
+	for _, k := range s.kernels {
+		if k.opaque() || s.config.MaxBindings > 0 && len(k.bufs) >= s.config.MaxBindings {
+			continue
+		}
+		if p := s.outlineOf(k); p != nil {
+			if groups[p.form] == nil {
+				forms = append(forms, p.form)
+			}
+			groups[p.form] = append(groups[p.form], p)
+		}
+	}
+	for _, f := range forms {
+		s.share(groups[f])
+	}
+}
+
+// outline is a kernel and, apart from it, its constants.
+type outline struct {
+	*kernel
+	nodes  int // that it computes with
+	places []constantPlace
+	form   string // equal for kernels that differ in constants only
+}
+
+// constantPlace is where a node has a constant as an operand.
+type constantPlace struct {
+	user, constant *uop.UOp
+}
+
+// outlineOf finds the constants of a kernel that elements of an array can take the place of; nil: it has none. Sums of integers keep theirs: units that multiply
+// narrow numbers know what is behind an end of an axis.
+func (s *scheduler) outlineOf(k *kernel) *outline {
+	p := &outline{kernel: k}
+	topo := uop.Topo(k.expressions()...)
+	p.nodes = len(topo)
+	inside := map[*uop.UOp]bool{} // of what a sum is of
+	for _, u := range slices.Backward(topo) {
+		if inside[u] || u.Op() == uop.Reduce {
+			for _, x := range u.Src() {
+				inside[x] = true
+			}
+		}
+	}
+	for _, u := range topo {
+		if !weighs(u.Op()) {
+			continue
+		}
+		for _, x := range u.Src() {
+			if x.Op() == uop.Const && (x.DType().IsFloat() || x.DType() == dtype.I32 && !inside[u]) {
+				p.places = append(p.places, constantPlace{u, x})
+			}
+		}
+	}
+	if len(p.places) == 0 {
+		return nil
+	}
+	each := make([]element, len(p.places))
+	for i, x := range p.places {
+		each[i] = element{x.constant.DType(), i}
+	}
+	all, _ := s.numbered(p, each)
+	p.form = s.form(all)
+	return p
+}
+
+// element is where a constant lies: in the array of a type, which may be another than its own, of numbers without a fraction. In none: −1.
+type element struct {
+	of dtype.DType
+	at int
+}
+
+// weighs says that an op computes with numbers of which none decides whether something is read or computed.
+func weighs(o uop.Op) bool { return o == uop.Add || o == uop.Mul || o == uop.Div || o == uop.Max }
+
+// numbered is a copy of a kernel with elements in the place of constants. There is an array for each type, behind the other Params.
+func (s *scheduler) numbered(p *outline, to []element) (*kernel, []codegen.Param) {
+	out := &kernel{spec: copied(p.spec)}
+	var arrays []codegen.Param
+	slot := map[dtype.DType]int{}
+	for _, e := range to {
+		if e.at < 0 {
+			continue
+		}
+		if _, ok := slot[e.of]; !ok {
+			slot[e.of] = len(arrays)
+			arrays = append(arrays, codegen.Param{DType: e.of, Dims: []int{0}})
+		}
+		n := &arrays[slot[e.of]].Dims[0]
+		*n = max(*n, e.at+1)
+	}
+	with := map[constantPlace]*uop.UOp{}
+	for i, x := range p.places {
+		if e := to[i]; e.at >= 0 {
+			n := slot[e.of]
+			with[x] = s.t.Load(s.t.Param(len(p.spec.Params)+n, arrays[n].Dims[0], e.of), s.t.True(), s.t.Index(e.at)).Cast(x.constant.DType())
+		}
+	}
+	out.spec.Params = append(slices.Clip(out.spec.Params), arrays...)
+	done := map[*uop.UOp]*uop.UOp{}
+	for _, u := range uop.Topo(p.expressions()...) {
+		done[u] = u.WithSrc(s.t, func(x *uop.UOp) *uop.UOp {
+			if e := with[constantPlace{u, x}]; e != nil {
+				return e
+			}
+			return done[x]
+		})
+	}
+	out.replace(done)
+	return out, arrays
+}
+
+// share makes kernels that are alike but for constants one.
+func (s *scheduler) share(alike []*outline) {
+	all := map[string]bool{}
+	for _, p := range alike {
+		all[s.table.tuple(p.constants()...)] = true
+	}
+	if (len(all)-1)*alike[0].nodes < s.config.Alike {
+		return
+	}
+	to := s.elements(alike)
+	from := map[string][]int{} // of constants that there are: where they begin
+	for _, p := range alike {
+		k, arrays := s.numbered(p, to)
+		if s.config.MaxBindings > 0 && len(p.bufs)+len(arrays) > s.config.MaxBindings {
+			return
+		}
+		key := s.table.tuple(p.constants()...)
+		for i, a := range arrays {
+			buf := s.constantBuf(a.DType)
+			if len(from[key]) == i {
+				from[key] = append(from[key], s.keepConstants(buf, p, to))
+			}
+			p.bufs = append(slices.Clip(p.bufs), buf)
+		}
+		p.spec, p.from = k.spec, append(slices.Clip(p.from), from[key]...)
+	}
+}
+
+// constantBuf is the buffer of all constants of a type.
+func (s *scheduler) constantBuf(d dtype.DType) int {
+	for i, b := range s.bufs {
+		if b.Kind == ConstantBuf && b.DType == d {
+			return i
+		}
+	}
+	s.bufs, s.fixed = append(s.bufs, Buf{Kind: ConstantBuf, Index: len(s.fixed), DType: d}), append(s.fixed, nil)
+	return len(s.bufs) - 1
+}
+
+// keepConstants puts those of a kernel behind what the buffer holds, where a part may begin, and gives the element.
+func (s *scheduler) keepConstants(buf int, p *outline, to []element) int {
+	b := &s.bufs[buf]
+	values := s.fixed[b.Index]
+	for s.config.Align > 0 && len(values)*b.DType.Size()%s.config.Align != 0 {
+		values = append(values, 0)
+	}
+	from := len(values)
+	for i, x := range p.places {
+		if to[i].at < 0 || to[i].of != b.DType {
+			continue
+		}
+		for len(values) <= from+to[i].at {
+			values = append(values, 0)
+		}
+		v, _ := x.constant.ConstValue()
+		if b.DType != x.constant.DType() {
+			v = uop.IntValue(b.DType, int64(v.Float()))
+		}
+		values[from+to[i].at] = v
+	}
+	s.fixed[b.Index], b.N = values, len(values)
+	return from
+}
+
+// elements says where the constants of kernels that are alike lie: nowhere where all have the same, and in one element where each has the same in two places.
+func (s *scheduler) elements(alike []*outline) []element {
+	to := make([]element, len(alike[0].places))
+	column, n := map[string]element{}, map[dtype.DType]int{}
+	for i, first := range alike[0].places {
+		constants, same, whole := make([]*uop.UOp, len(alike)), true, first.constant.DType() == dtype.F32
+		for j, p := range alike {
+			constants[j] = p.places[i].constant
+			same, whole = same && constants[j] == first.constant, whole && isWhole(constants[j])
+		}
+		if to[i].at = -1; same {
+			continue
+		}
+		key := s.table.tuple(constants...)
+		e, ok := column[key]
+		if !ok {
+			if e.of = first.constant.DType(); whole { // what is computed with them may need no rounding
+				e.of = dtype.I32
+			}
+			e.at = n[e.of]
+			column[key] = e
+			n[e.of]++
+		}
+		to[i] = e
+	}
+	return to
+}
+
+// isWhole says that a constant is an int32 as well, and the same one.
+func isWhole(c *uop.UOp) bool {
+	v, _ := c.ConstValue()
+	x := v.Float()
+	return x == math.Trunc(x) && math.Abs(x) <= 1<<22 && (x != 0 || !math.Signbit(x))
+}
+
+// constants are those of the places.
+func (p *outline) constants() []*uop.UOp {
+	list := make([]*uop.UOp, len(p.places))
+	for i, x := range p.places {
+		list[i] = x.constant
+	}
+	return list
+}
