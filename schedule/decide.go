@@ -182,7 +182,7 @@ func (s *scheduler) descend(u *uop.UOp, v use, p *plannedKernel, add func(*uop.U
 		full, ranges := spreadReduce(s.t, in, a.Axes.Slice(), v.idx, &p.next)
 		w := v
 		w.inner, w.idx = true, full
-		w.loops = append(rangesOf(v.loops, v.idx), ranges...)
+		w.loops = append(p.enclosing(u, v), ranges...)
 		for _, x := range u.Src() {
 			add(x, w)
 		}
@@ -501,6 +501,20 @@ func (s *scheduler) chooseReduce(u *uop.UOp, uses []use, costs map[*uop.UOp]esti
 		return false, "its consumer is its epilogue"
 	}
 	return false, fmt.Sprintf("staged in its consumer, once for each of %.0f rows", extent(need))
+}
+
+// enclosing is the loops around those of a reduction that is computed where it is used: of what is staged those that its index depends on,
+// which order puts first, and else all down to the innermost one of these. What is inside is computed as often as they say.
+func (p *plannedKernel) enclosing(r *uop.UOp, v use) []*uop.UOp {
+	need := rangesOf(v.loops, v.idx)
+	if len(need) == 0 || contains(p.inside, r) {
+		return need
+	}
+	last := need[len(need)-1]
+	end := slices.Index(v.loops, last) + 1
+	return slices.DeleteFunc(slices.Clone(v.loops[:end]), func(x *uop.UOp) bool {
+		return x.Arg().(uop.RangeArg).N == 1 && !contains(need, x)
+	})
 }
 
 // order lists axes of the kernel with those that reductions inside depend on first: a reduction is computed in the
