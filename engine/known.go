@@ -21,9 +21,12 @@ type sketch struct {
 	fails  bool         // it cannot be resolved, or in a way that only resolving tells
 }
 
-// sketch writes down what is asked for; nil: it has to be resolved.
+// sketch writes down what is asked for; nil: it has to be resolved. It is given back by done.
 func (e *Engine) sketch(asked []target) *sketch {
-	sk := &sketch{slots: map[*storage]int{}}
+	sk := e.eager.room
+	if e.eager.room = nil; sk == nil {
+		sk = &sketch{slots: map[*storage]int{}}
+	}
 	roots := make([]*uop.UOp, len(asked))
 	for i, t := range asked {
 		roots[i] = t.node
@@ -40,6 +43,7 @@ func (e *Engine) sketch(asked []target) *sketch {
 	}
 	uop.WalkBy(roots, operands, func(*uop.UOp) bool { return sk.fails }, func(u *uop.UOp) { sk.node(e, u) })
 	if sk.fails {
+		e.eager.done(sk)
 		return nil
 	}
 	for i, t := range asked {
@@ -138,12 +142,26 @@ type knownGraphs struct {
 	graphs map[string]*knownGraph
 	nodes  int             // of all of them
 	once   map[uint64]bool // hashes of those that were made once, and are not kept yet
+	room   *sketch         // an empty one, of which the next one has its memory; nil: there is none
 }
 
 // Limits of what is kept: nodes take some hundred bytes each.
 const mostKnownNodes, mostKnownOnce = 1 << 16, 1 << 12
 
 var knownSeed = maphash.MakeSeed()
+
+// done keeps the memory of a sketch for the next one.
+func (k *knownGraphs) done(sk *sketch) {
+	const most = 1 << 15 // nodes
+	if sk == nil || sk.key.n > most {
+		return
+	}
+	sk.key.ids.Clear()
+	clear(sk.arrays)
+	clear(sk.slots)
+	clear(sk.key.bodies)
+	k.room = &sketch{key: keyWriter{ids: sk.key.ids, buf: sk.key.buf[:0], bodies: sk.key.bodies[:0]}, arrays: sk.arrays[:0], slots: sk.slots}
+}
 
 // find gives what a graph was resolved to, if it is kept and has a plan of its own.
 func (k *knownGraphs) find(e *Engine, sk *sketch) *knownGraph {

@@ -66,6 +66,7 @@ func (e *Engine) compute(ctx context.Context, nodes []*uop.UOp) error {
 	var sk *sketch
 	if e.machine.Evaluate == nil && e.several == nil && e.stats.Plays >= firstPlays {
 		sk = e.sketch(asked)
+		defer func() { e.eager.done(sk) }()
 		if k := e.eager.find(e, sk); k != nil {
 			return e.again(ctx, func() error { return e.playKnown(ctx, k, sk, asked) })
 		}
