@@ -68,7 +68,14 @@ func (e *Engine) compute(ctx context.Context, nodes []*uop.UOp) error {
 		sk = e.sketch(asked)
 		defer func() { e.eager.done(sk) }()
 		if k := e.eager.find(e, sk); k != nil {
-			return e.again(ctx, func() error { return e.playKnown(ctx, k, sk, asked) })
+			played := false
+			err := e.again(ctx, func() (err error) {
+				played, err = e.playKnown(ctx, k, sk, asked)
+				return err
+			})
+			if played || !cannotBeWide(err) {
+				return err
+			}
 		}
 	}
 	targets, err := e.resolved(asked, nil)
