@@ -107,7 +107,8 @@ func (e *Engine) targets(nodes []*uop.UOp, rec *recording) ([]target, error) {
 }
 
 // asked are the targets of nodes, of which no value is resolved yet.
-func (e *Engine) asked(nodes []*uop.UOp, rec *recording) (out []target, err error) {
+func (e *Engine) asked(nodes []*uop.UOp, rec *recording) ([]target, error) {
+	out := make([]target, 0, len(nodes))
 	seen := map[*uop.UOp]bool{}
 	assigned := map[*uop.UOp]int{} // where an assignment is in out
 	for _, n := range nodes {

@@ -19,6 +19,12 @@ func (s *Seen) Enter(u *UOp) bool {
 	return added
 }
 
+// Has says whether a node was entered.
+func (s *Seen) Has(u *UOp) bool {
+	_, ok := s.m.Get(u)
+	return ok
+}
+
 // Free gives the set back: it is not to be used any more.
 func (s *Seen) Free() {
 	if s.m.Len() <= mostSeen {
