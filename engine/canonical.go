@@ -83,6 +83,8 @@ type keyWriter struct {
 	buf []byte
 	ids uop.Map[int]
 	n   int // nodes that were written
+
+	bodies []*uop.LoopBody // those that were written
 }
 
 // number gives a node the next number.

@@ -5,6 +5,7 @@ import (
 	"hash/maphash"
 	"slices"
 
+	"github.com/weft-ml/weft/sizes"
 	"github.com/weft-ml/weft/uop"
 )
 
@@ -21,9 +22,12 @@ type sketch struct {
 	fails  bool         // it cannot be resolved, or in a way that only resolving tells
 }
 
-// sketch writes down what is asked for; nil: it has to be resolved.
+// sketch writes down what is asked for; nil: it has to be resolved. It is given back by done.
 func (e *Engine) sketch(asked []target) *sketch {
-	sk := &sketch{slots: map[*storage]int{}}
+	sk := e.eager.room
+	if e.eager.room = nil; sk == nil {
+		sk = &sketch{slots: map[*storage]int{}}
+	}
 	roots := make([]*uop.UOp, len(asked))
 	for i, t := range asked {
 		roots[i] = t.node
@@ -40,6 +44,7 @@ func (e *Engine) sketch(asked []target) *sketch {
 	}
 	uop.WalkBy(roots, operands, func(*uop.UOp) bool { return sk.fails }, func(u *uop.UOp) { sk.node(e, u) })
 	if sk.fails {
+		e.eager.done(sk)
 		return nil
 	}
 	for i, t := range asked {
@@ -124,9 +129,20 @@ func (sk *sketch) array(e *Engine, u, r, b *uop.UOp, s *storage) {
 // knownGraph is what a graph was resolved to.
 type knownGraph struct {
 	graph   *canonical
-	inputs  []int    // for each of the graph, its number among the arrays of the sketch
+	inputs  []int    // for each of the graph, its number among the arrays of the sketch, but see wide
 	vars    []int    // and for each variable
 	targets []target // with stand-ins for their values, and without what belongs to a run; those of flags come last
+	wide    *wide    // nil: it has a plan of its own
+}
+
+// wide says of a known graph that it is computed by a plan for many sizes, whose graph is the one that is kept. That one's inputs are numbers among
+// what a play brings: the arrays of the instance, in room for the most, and its numbers.
+type wide struct {
+	family *sizes.Family
+	key    string // of its sizes
+	x      *sizes.Instance
+	inputs []int // of the instance: each its number among the arrays of the sketch
+	back   []back
 }
 
 // firstPlays is after how many plays graphs are looked for: a program of few steps gains nothing by it, and a page that begins with such a
@@ -138,12 +154,26 @@ type knownGraphs struct {
 	graphs map[string]*knownGraph
 	nodes  int             // of all of them
 	once   map[uint64]bool // hashes of those that were made once, and are not kept yet
+	room   *sketch         // an empty one, of which the next one has its memory; nil: there is none
 }
 
 // Limits of what is kept: nodes take some hundred bytes each.
 const mostKnownNodes, mostKnownOnce = 1 << 16, 1 << 12
 
 var knownSeed = maphash.MakeSeed()
+
+// done keeps the memory of a sketch for the next one.
+func (k *knownGraphs) done(sk *sketch) {
+	const most = 1 << 15 // nodes
+	if sk == nil || sk.key.n > most {
+		return
+	}
+	sk.key.ids.Clear()
+	clear(sk.arrays)
+	clear(sk.slots)
+	clear(sk.key.bodies)
+	k.room = &sketch{key: keyWriter{ids: sk.key.ids, buf: sk.key.buf[:0], bodies: sk.key.bodies[:0]}, arrays: sk.arrays[:0], slots: sk.slots}
+}
 
 // find gives what a graph was resolved to, if it is kept and has a plan of its own.
 func (k *knownGraphs) find(e *Engine, sk *sketch) *knownGraph {
@@ -154,11 +184,14 @@ func (k *knownGraphs) find(e *Engine, sk *sketch) *knownGraph {
 	if g == nil || e.plans[g.graph.key] == nil && e.families[string(g.graph.outline().w.buf)] == nil {
 		return nil
 	}
+	if g.wide != nil && g.wide.family.Again(g.wide.key) { // these sizes are to have a plan of their own
+		return nil
+	}
 	return g
 }
 
-// note keeps what a graph was resolved to that is made a second time.
-func (k *knownGraphs) note(sk *sketch, c *canonical, targets []target) {
+// note keeps what a graph was resolved to that is made a second time; make gives nil where that cannot be kept.
+func (k *knownGraphs) note(sk *sketch, make func() *knownGraph) {
 	if sk == nil {
 		return
 	}
@@ -169,24 +202,10 @@ func (k *knownGraphs) note(sk *sketch, c *canonical, targets []target) {
 		k.once[h] = true
 		return
 	}
-	g := &knownGraph{}
-	for _, s := range c.inputs {
-		i, ok := sk.slots[s]
-		if !ok {
-			return
-		}
-		g.inputs = append(g.inputs, i)
+	g := make()
+	if g == nil {
+		return
 	}
-	for _, a := range c.vars {
-		g.vars = append(g.vars, slices.Index(sk.vars, a))
-	}
-	for _, t := range targets {
-		value := uop.NewStandIn(t.value.DType(), t.value.Shape()...)
-		g.targets = append(g.targets, target{value: value, on: t.on, flags: t.flags, checks: t.checks})
-	}
-	kept := *c
-	kept.inputs, kept.vars = nil, nil
-	g.graph = &kept
 	n := sk.key.n
 	if k.graphs == nil || k.nodes+n > mostKnownNodes {
 		k.graphs, k.nodes = map[string]*knownGraph{}, 0
@@ -195,15 +214,69 @@ func (k *knownGraphs) note(sk *sketch, c *canonical, targets []target) {
 	k.nodes += n
 }
 
-// playKnown computes what is asked for by the plan of a known graph.
-func (e *Engine) playKnown(ctx context.Context, g *knownGraph, sk *sketch, asked []target) error {
+// newKnown is what a graph was resolved to that has a plan of its own.
+func newKnown(sk *sketch, c *canonical, targets []target) *knownGraph {
+	g := keptGraph(c, targets)
+	for _, a := range c.vars {
+		g.vars = append(g.vars, slices.Index(sk.vars, a))
+	}
+	g.graph.vars = nil
+	var ok bool
+	if g.inputs, ok = sk.numbers(c.inputs); !ok {
+		return nil
+	}
+	return g
+}
+
+// knownWide is a graph with room for the most: nodes are those that an instance has for its inputs, and for its numbers.
+func knownWide(sk *sketch, w *wide, inputs []*storage, nodes []*uop.UOp, c *canonical, targets []target) *knownGraph {
+	g := keptGraph(c, targets)
+	var ok bool
+	if w.inputs, ok = sk.numbers(inputs); !ok {
+		return nil
+	}
+	for _, s := range c.inputs {
+		i := slices.IndexFunc(nodes, func(u *uop.UOp) bool { _, of := buffer(u); return of == s })
+		if i < 0 {
+			return nil
+		}
+		g.inputs = append(g.inputs, i)
+	}
+	w.back = slices.Clone(w.back)
+	for i := range w.back {
+		w.back[i].node = nil
+	}
+	g.wide = w
+	return g
+}
+
+// keptGraph is a graph without its arrays.
+func keptGraph(c *canonical, targets []target) *knownGraph {
+	kept := *c
+	kept.inputs = nil
+	g := &knownGraph{graph: &kept}
+	for _, t := range targets {
+		value := uop.NewStandIn(t.value.DType(), t.value.Shape()...)
+		g.targets = append(g.targets, target{value: value, on: t.on, flags: t.flags, checks: t.checks})
+	}
+	return g
+}
+
+// numbers are those of arrays; not ok: one of them is none of the sketch's.
+func (sk *sketch) numbers(arrays []*storage) (list []int, ok bool) {
+	for _, s := range arrays {
+		i, ok := sk.slots[s]
+		if !ok {
+			return nil, false
+		}
+		list = append(list, i)
+	}
+	return list, true
+}
+
+// playKnown computes what is asked for by the plan of a known graph. Unless played is set nothing has been computed.
+func (e *Engine) playKnown(ctx context.Context, g *knownGraph, sk *sketch, asked []target) (played bool, err error) {
 	c := *g.graph
-	for _, i := range g.inputs {
-		c.inputs = append(c.inputs, sk.arrays[i])
-	}
-	for _, i := range g.vars {
-		c.vars = append(c.vars, sk.vars[i])
-	}
 	targets := slices.Clone(g.targets)
 	asked = slices.Clone(asked)
 	inOrder(asked)
@@ -211,7 +284,38 @@ func (e *Engine) playKnown(ctx context.Context, g *knownGraph, sk *sketch, asked
 		t.value, t.on = targets[i].value, targets[i].on
 		targets[i] = t
 	}
-	_, err := e.playExact(ctx, &c, targets, nil)
 	e.stats.Known++
-	return err
+	if g.wide != nil {
+		return e.playKnownWide(ctx, g, sk, &c, targets)
+	}
+	for _, i := range g.inputs {
+		c.inputs = append(c.inputs, sk.arrays[i])
+	}
+	for _, i := range g.vars {
+		c.vars = append(c.vars, sk.vars[i])
+	}
+	_, err = e.playExact(ctx, &c, targets, nil)
+	return true, err
+}
+
+// playKnownWide is playKnown by a plan for many sizes.
+func (e *Engine) playKnownWide(ctx context.Context, g *knownGraph, sk *sketch, c *canonical, targets []target) (played bool, err error) {
+	var inputs []*storage
+	for _, i := range g.wide.inputs {
+		inputs = append(inputs, sk.arrays[i])
+	}
+	nodes, short, err := e.widened(ctx, g.wide.x, inputs)
+	defer func() { e.forgetAll(short) }()
+	if err != nil {
+		return false, err
+	}
+	for _, i := range g.inputs {
+		_, s := buffer(nodes[i])
+		c.inputs = append(c.inputs, s)
+	}
+	list := slices.Clone(g.wide.back)
+	for i, b := range list {
+		list[i].node, targets[b.target].node = targets[b.target].node, nil
+	}
+	return e.playWide(ctx, g.wide.x, c, targets, list)
 }

@@ -189,3 +189,84 @@ func TestKnownGraphsHoldNoArrays(t *testing.T) {
 		return e.Stats().LiveBytes < 1<<20
 	}, time.Minute, 20*time.Millisecond)
 }
+
+// A graph of sizes that come by in turns is computed by the plan for many sizes, and is known as well.
+func TestKnownGraphsOfManySizes(t *testing.T) {
+	ctx := context.Background()
+	e := open(t, engine.Options{EarlySizes: true})
+	for e.Stats().Plays < engine.FirstPlays {
+		require.NoError(t, e.Realize(ctx, floats(t, e, []float32{1}, 1).Add(floats(t, e, []float32{2}, 1))))
+	}
+	sum, total := floats(t, e, []float32{0}, 1), float32(0)
+	round := func(k int) {
+		for n := 3; n < 13; n++ {
+			list, twice, all := make([]float32, n), make([]float32, n), float32(0)
+			for i := range list {
+				list[i] = float32(i*k + n)
+				twice[i], all = 2*list[i], all+list[i]
+			}
+			x := floats(t, e, list, n)
+			at := integers(t, e, int32(k), 1) // number 3 and those that follow do not exist
+			s := x.Reduce(uop.Sum, 0)
+			y, bad := x.Add(x), checked(x.Mul(x.Int(7)), at, 3, "Take")
+			next := assign(sum, sum.Add(s.Reshape(1)))
+			require.NoError(t, e.Realize(ctx, y, next, bad, s))
+			sum, total = next.Realized(), total+all
+			require.Equal(t, twice, read(t, e, y))
+			require.Equal(t, []float32{all}, read(t, e, s))
+			require.Equal(t, []float32{total}, read(t, e, sum))
+			if k < 3 {
+				require.Equal(t, float32(7*n), read(t, e, bad)[0])
+			} else {
+				var wrong *engine.ValueError
+				require.ErrorAs(t, readError(e, bad), &wrong)
+			}
+		}
+	}
+	for k := range 3 {
+		round(k)
+	}
+	before := e.Stats()
+	round(3)
+	round(1)
+	after := e.Stats()
+	assert.Equal(t, 20, after.Known-before.Known)
+	assert.Greater(t, after.Shared-before.Shared, 14, "those with room for the most have it")
+	assert.Equal(t, before.Compiled, after.Compiled)
+}
+
+// A known graph for whose room there is no memory any more gets a plan of its own.
+func TestKnownGraphsOfManySizesWithoutMemory(t *testing.T) {
+	ctx := context.Background()
+	const least = 1<<17 + 1 // 512 kB; the room is twice as much
+	e := open(t, engine.Options{EarlySizes: true, MemoryLimit: 8 << 20})
+	for e.Stats().Plays < engine.FirstPlays {
+		require.NoError(t, e.Realize(ctx, floats(t, e, []float32{1}, 1).Add(floats(t, e, []float32{2}, 1))))
+	}
+	round := func() {
+		for n := least; n < least+5; n++ {
+			list := make([]float32, n)
+			list[n-1] = float32(n - least)
+			x := floats(t, e, list, n)
+			y, z := x.Add(x.Float(1)), x.Mul(x.Float(2))
+			require.NoError(t, e.Realize(ctx, y, z), n)
+			require.Equal(t, float32(n-least+1), read(t, e, y)[n-1])
+			require.Equal(t, float32(2*(n-least)), read(t, e, z)[n-1])
+			for _, u := range []*uop.UOp{x, y, z} {
+				e.Discard(u)
+			}
+		}
+	}
+	round()
+	round()
+	before := e.Stats()
+	round()
+	require.Equal(t, 5, e.Stats().Known-before.Known)
+	require.Positive(t, e.Stats().Shared-before.Shared)
+	held := floats(t, e, make([]float32, 1<<20), 1<<20) // 4 MB: the arrays themselves fit
+	before = e.Stats()
+	round()
+	require.Zero(t, e.Stats().Shared-before.Shared)
+	require.Positive(t, e.Stats().Compiled-before.Compiled)
+	require.Zero(t, read(t, e, held)[0])
+}

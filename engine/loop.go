@@ -49,8 +49,25 @@ func (w *keyWriter) step(s *uop.Recurrence) {
 	w.text(string(body.buf))
 }
 
-// loop writes what a loop does in a step, with its stand-ins by number.
+// loop writes what a loop does in a step, with its stand-ins by number: once for all of its results.
 func (w *keyWriter) loop(a uop.LoopArg) {
+	if i := slices.Index(w.bodies, a.LoopBody); i >= 0 {
+		w.int(-1 - i)
+	} else {
+		w.bodies = append(w.bodies, a.LoopBody)
+		w.loopBody(a.LoopBody)
+	}
+	for _, n := range []int{a.Carried, a.Along, a.Steps, a.Out} {
+		w.int(n)
+	}
+	if a.Back {
+		w.int(1)
+	} else {
+		w.int(0)
+	}
+}
+
+func (w *keyWriter) loopBody(a *uop.LoopBody) {
 	var body keyWriter
 	for i, p := range a.Params {
 		for ; p.Op() == uop.Reshape; p = p.At(0) {
@@ -67,12 +84,4 @@ func (w *keyWriter) loop(a uop.LoopArg) {
 		body.int(body.id(u))
 	}
 	w.text(string(body.buf))
-	for _, n := range []int{a.Carried, a.Along, a.Steps, a.Out} {
-		w.int(n)
-	}
-	if a.Back {
-		w.int(1)
-	} else {
-		w.int(0)
-	}
 }

@@ -39,10 +39,10 @@ type compiled struct {
 // play computes targets on a device that plays plans. sk, if it is not nil, is what they look like unresolved.
 func (e *Engine) play(ctx context.Context, targets []target, sk *sketch) error {
 	c := canonicalize(targets)
-	if done, err := e.playSized(ctx, c, targets); done || err != nil {
+	if done, err := e.playSized(ctx, c, targets, sk); done || err != nil {
 		return err
 	}
-	e.eager.note(sk, c, targets)
+	e.eager.note(sk, func() *knownGraph { return newKnown(sk, c, targets) })
 	_, err := e.playExact(ctx, c, targets, nil)
 	return err
 }

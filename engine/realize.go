@@ -66,8 +66,16 @@ func (e *Engine) compute(ctx context.Context, nodes []*uop.UOp) error {
 	var sk *sketch
 	if e.machine.Evaluate == nil && e.several == nil && e.stats.Plays >= firstPlays {
 		sk = e.sketch(asked)
+		defer func() { e.eager.done(sk) }()
 		if k := e.eager.find(e, sk); k != nil {
-			return e.again(ctx, func() error { return e.playKnown(ctx, k, sk, asked) })
+			played := false
+			err := e.again(ctx, func() (err error) {
+				played, err = e.playKnown(ctx, k, sk, asked)
+				return err
+			})
+			if played || !cannotBeWide(err) {
+				return err
+			}
 		}
 	}
 	targets, err := e.resolved(asked, nil)
@@ -99,7 +107,8 @@ func (e *Engine) targets(nodes []*uop.UOp, rec *recording) ([]target, error) {
 }
 
 // asked are the targets of nodes, of which no value is resolved yet.
-func (e *Engine) asked(nodes []*uop.UOp, rec *recording) (out []target, err error) {
+func (e *Engine) asked(nodes []*uop.UOp, rec *recording) ([]target, error) {
+	out := make([]target, 0, len(nodes))
 	seen := map[*uop.UOp]bool{}
 	assigned := map[*uop.UOp]int{} // where an assignment is in out
 	for _, n := range nodes {

@@ -17,8 +17,8 @@ import (
 // them have plans of their own; later ones are computed by one plan with room for the most (package sizes). Arrays whose sizes
 // vary are copied to and from such room, see Refit.
 
-// playSized computes targets by a plan for many sizes, if there is one for them; done says so.
-func (e *Engine) playSized(ctx context.Context, c *canonical, targets []target) (done bool, err error) {
+// playSized computes targets by a plan for many sizes, if there is one for them; done says so. sk, if it is not nil, is what they look like unresolved.
+func (e *Engine) playSized(ctx context.Context, c *canonical, targets []target, sk *sketch) (done bool, err error) {
 	if e.several != nil || len(c.vars) > 0 || len(c.inputs) == 0 || e.opts.OwnSizes || e.opts.Directives != nil || e.plans[c.key] != nil {
 		return false, nil
 	}
@@ -53,16 +53,24 @@ func (e *Engine) playSized(ctx context.Context, c *canonical, targets []target) 
 		}
 		of, codes = canonicalize(plain), len(columns)
 	}
-	x := f.Instance(string(h.Sum(nil)), caseOf(of, codes))
+	key := string(h.Sum(nil))
+	x := f.Instance(key, caseOf(of, codes))
 	if x == nil || !fixed(x, targets) || !refits(x, of, codes, e.machine.Target.Grid) {
 		return false, nil
 	}
-	played, err := e.playInstance(ctx, x, of.inputs, targets)
-	if !played && (cannot(err) || errors.Is(err, lower.ErrLoops)) {
-		return false, nil // a plan of its own takes less memory, and tells what is wrong otherwise
+	played, err := e.playInstance(ctx, x, of.inputs, targets, func(nodes []*uop.UOp, c *canonical, targets []target, list []back) {
+		e.eager.note(sk, func() *knownGraph {
+			return knownWide(sk, &wide{family: f, key: key, x: x, back: list}, of.inputs, nodes, c, targets)
+		})
+	})
+	if !played && cannotBeWide(err) {
+		return false, nil
 	}
 	return true, err
 }
+
+// cannotBeWide says that a graph that failed is to have a plan of its own: that takes less memory, and tells what is wrong otherwise.
+func cannotBeWide(err error) bool { return cannot(err) || errors.Is(err, lower.ErrLoops) }
 
 // mostKinds is how many kinds of graphs are kept, the last cases of each.
 const mostKinds = 128
@@ -120,48 +128,17 @@ func caseOf(c *canonical, codes int) sizes.Case {
 }
 
 // playInstance plays the plan for many sizes: what varies is brought to room for the most before, and back after. Unless played is set nothing has been
-// computed.
-func (e *Engine) playInstance(ctx context.Context, x *sizes.Instance, inputs []*storage, targets []target) (played bool, err error) {
-	values := map[int]*uop.UOp{}
-	var fits []Fit
-	var slots []int
-	for i, s := range inputs {
-		slot, d := x.Ins[i].Slot(), x.Ins[i].DType()
-		count, room := x.In(i, x.N)
-		b := e.nodeOf(s, count.Numel(), d)
-		if s.current() > 0 {
-			b = nextVersion(b, s)
-		}
-		if b = b.Reshape(count...); count.Equal(room) {
-			values[slot] = b
-		} else {
-			fits, slots = append(fits, Fit{b, count, room}), append(slots, slot)
-		}
-	}
-	var short []*uop.UOp // what is needed no longer than this play
-	defer func() {
-		for _, u := range short {
-			_, s := buffer(u)
-			e.memory.forget(s.cell)
-		}
-	}()
-	wide, err := e.refit(ctx, fits, nil)
+// computed. note is told of the arrays, the graph over them and its targets.
+func (e *Engine) playInstance(ctx context.Context, x *sizes.Instance, inputs []*storage, targets []target,
+	note func(nodes []*uop.UOp, c *canonical, targets []target, list []back)) (played bool, err error) {
+	nodes, short, err := e.widened(ctx, x, inputs)
+	defer func() { e.forgetAll(short) }()
 	if err != nil {
 		return false, err
 	}
-	for i, u := range wide {
-		values[slots[i]], short = u, append(short, u)
-	}
-	for i, d := range x.Types() {
-		u, s, err := e.newBuffer(d, []int{len(x.Numbers[i])})
-		if err != nil {
-			return false, err
-		}
-		short = append(short, u)
-		if err := e.write(s, encode(d, x.Numbers[i])); err != nil {
-			return false, fmt.Errorf("write the numbers of a graph: %w", err)
-		}
-		values[x.Ins[len(inputs)+i].Slot()] = u
+	values := map[int]*uop.UOp{}
+	for i, u := range nodes {
+		values[x.Ins[i].Slot()] = u
 	}
 	res := resolver{engine: e}
 	var roots []*uop.UOp
@@ -172,27 +149,80 @@ func (e *Engine) playInstance(ctx context.Context, x *sizes.Instance, inputs []*
 		}
 		roots = append(roots, v)
 	}
-	targets, back := wideTargets(x, roots, targets)
-	ready := make([]made, len(back)) // before anything is assigned: there may be no memory for them
-	for i, b := range back {
+	targets, list := wideTargets(x, roots, targets)
+	c := canonicalize(targets)
+	note(nodes, c, targets, list)
+	return e.playWide(ctx, x, c, targets, list)
+}
+
+// widened gives the arrays of a play of the plan for many sizes: the inputs in room for the most, then the numbers of the graph. short are those that are
+// needed no longer than this play.
+func (e *Engine) widened(ctx context.Context, x *sizes.Instance, inputs []*storage) (nodes, short []*uop.UOp, err error) {
+	var fits []Fit
+	var at []int
+	for i, s := range inputs {
+		count, room := x.In(i, x.N)
+		b := e.nodeOf(s, count.Numel(), x.Ins[i].DType())
+		if s.current() > 0 {
+			b = nextVersion(b, s)
+		}
+		b = b.Reshape(count...)
+		if nodes = append(nodes, b); !count.Equal(room) {
+			fits, at = append(fits, Fit{b, count, room}), append(at, i)
+		}
+	}
+	room, err := e.refit(ctx, fits, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, u := range room {
+		nodes[at[i]], short = u, append(short, u)
+	}
+	for i, d := range x.Types() {
+		u, s, err := e.newBuffer(d, []int{len(x.Numbers[i])})
+		if err != nil {
+			return nil, short, err
+		}
+		nodes, short = append(nodes, u), append(short, u)
+		if err := e.write(s, encode(d, x.Numbers[i])); err != nil {
+			return nil, short, fmt.Errorf("write the numbers of a graph: %w", err)
+		}
+	}
+	return nodes, short, nil
+}
+
+// forgetAll gives up arrays that nothing refers to.
+func (e *Engine) forgetAll(nodes []*uop.UOp) {
+	for _, u := range nodes {
+		_, s := buffer(u)
+		e.memory.forget(s.cell)
+	}
+}
+
+// playWide plays the plan of a graph with room for the most. Unless played is set nothing has been computed.
+func (e *Engine) playWide(ctx context.Context, x *sizes.Instance, c *canonical, targets []target, list []back) (played bool, err error) {
+	ready := make([]made, len(list)) // before anything is assigned: there may be no memory for them
+	for i, b := range list {
 		count, _ := x.Out(b.root, x.N)
 		if ready[i].node, ready[i].store, err = e.newBuffer(b.node.DType(), count); err != nil {
 			return false, err
 		}
 	}
-	fresh, err := e.playExact(ctx, canonicalize(targets), targets, x.Bound(x.N))
+	fresh, err := e.playExact(ctx, c, targets, x.Bound(x.N))
 	if err != nil {
 		return false, err
 	}
 	e.stats.Shared++
-	fits = fits[:0]
-	for _, b := range back {
+	var fits []Fit
+	var short []*uop.UOp
+	for _, b := range list {
 		count, _ := x.Out(b.root, x.N)
 		fits, short = append(fits, Fit{fresh[b.target], count, count}), append(short, fresh[b.target])
 	}
+	defer func() { e.forgetAll(short) }()
 	exact, err := e.refit(ctx, fits, ready)
 	for i, u := range exact {
-		back[i].node.SetRealized(u.Reshape(back[i].node.Shape()...))
+		list[i].node.SetRealized(u.Reshape(list[i].node.Shape()...))
 	}
 	return true, err
 }

@@ -32,6 +32,7 @@ func FindAll(ys, seeds []*uop.UOp, wrt ...*uop.UOp) (gradients []*uop.UOp, reach
 	order := uop.Topo(ys...)
 	name := aliases(order, wrt)
 	useful := reaching(order, name)
+	defer useful.Free()
 	sums := map[*uop.UOp][]share{}
 	for i, y := range ys {
 		seed := seeds[i]
@@ -105,11 +106,11 @@ func operands(u *uop.UOp) []*uop.UOp {
 }
 
 // step applies the law of u to the gradient g.
-func step(u *uop.UOp, by law, g *uop.UOp, useful map[*uop.UOp]bool, sums map[*uop.UOp][]share) {
+func step(u *uop.UOp, by law, g *uop.UOp, useful *uop.Seen, sums map[*uop.UOp][]share) {
 	srcs := operands(u)
 	needed := false
 	for _, s := range srcs {
-		needed = needed || useful[s]
+		needed = needed || useful.Has(s)
 	}
 	if !needed {
 		return
@@ -121,7 +122,7 @@ func step(u *uop.UOp, by law, g *uop.UOp, useful map[*uop.UOp]bool, sums map[*uo
 	for i, d := range by(u, g) {
 		s := srcs[i]
 		switch {
-		case d == nil || !useful[s] || !s.DType().IsFloat():
+		case d == nil || !useful.Has(s) || !s.DType().IsFloat():
 			continue
 		case len(s.Shape()) == 0 && len(d.Shape()) > 0: // a scalar met an array
 			d = total(d)
@@ -185,14 +186,16 @@ func buffer(u *uop.UOp) *uop.UOp {
 }
 
 // reaching are the nodes that depend on one asked for: no other needs a gradient.
-func reaching(order []*uop.UOp, name map[*uop.UOp]*uop.UOp) map[*uop.UOp]bool {
-	useful := map[*uop.UOp]bool{}
+func reaching(order []*uop.UOp, name map[*uop.UOp]*uop.UOp) *uop.Seen {
+	useful := uop.NewSeen()
 	for _, u := range order {
 		_, ok := name[u]
 		for _, s := range u.Src() {
-			ok = ok || useful[s]
+			ok = ok || useful.Has(s)
 		}
-		useful[u] = ok
+		if ok {
+			useful.Enter(u)
+		}
 	}
 	return useful
 }

@@ -69,5 +69,10 @@ func newAdam(ctx context.Context, model any, o AdamOptions, apart bool) (*Optimi
 
 // unbias is 1 − βᵗ, exact to the last bits also for small t.
 func unbias(c *Change, beta float64) *tensor.Tensor {
-	return c.Count.Mul(math.Log(beta)).Expm1().Neg()
+	v := c.unbiased[beta]
+	if v == nil {
+		v = c.Count.Mul(math.Log(beta)).Expm1().Neg()
+		c.unbiased[beta] = v
+	}
+	return v
 }

@@ -37,6 +37,7 @@ type Change struct {
 	Count               *tensor.Tensor // of steps, a scalar: 1 in the first; float32, of a float64 parameter float64, as narrow floats cannot count far
 	Index               int            // of the parameter among Params
 	slots               map[string][]*tensor.Tensor
+	unbiased            map[float64]*tensor.Tensor // see unbias; of all parameters of the type
 }
 
 // Slot is what is remembered under a name, as it was after the last step: zeros at first.
@@ -153,10 +154,16 @@ func (o *Optimizer) Apply(grads []*tensor.Tensor) {
 	}
 	o.Count.Assign(o.Count.Add(1))
 	values := make([]*tensor.Tensor, len(o.params))
+	same := map[dtype.DType]Change{} // what parameters of a type have in common
 	for i, p := range o.params {
 		d := p.DType()
-		c := &Change{Parameter: p, Gradient: grads[i].To(d), Rate: o.Rate.To(d), Count: o.Count.To(dtype.Accumulator(d)), Index: i, slots: o.Slots}
-		values[i] = o.next(c)
+		c, ok := same[d]
+		if !ok {
+			c = Change{Rate: o.Rate.To(d), Count: o.Count.To(dtype.Accumulator(d)), slots: o.Slots, unbiased: map[float64]*tensor.Tensor{}}
+			same[d] = c
+		}
+		c.Parameter, c.Gradient, c.Index = p, grads[i].To(d), i
+		values[i] = o.next(&c)
 	}
 	// All at once: a rule may read any parameter as it was.
 	for i, p := range o.params {

@@ -89,7 +89,8 @@ func hasBuffer(u *uop.UOp) bool {
 
 // below reports whether a graph has a node that is asked for.
 func below(u *uop.UOp, is func(u *uop.UOp) bool) bool {
-	var seen uop.Map[bool]
+	seen := uop.NewSeen()
+	defer seen.Free()
 	stack := []*uop.UOp{u}
 	for len(stack) > 0 {
 		u := stack[len(stack)-1]
@@ -97,8 +98,7 @@ func below(u *uop.UOp, is func(u *uop.UOp) bool) bool {
 		if is(u) {
 			return true
 		}
-		if done, _ := seen.Get(u); !done {
-			seen.Set(u, true)
+		if seen.Enter(u) {
 			stack = append(stack, u.Src()...)
 		}
 	}

@@ -1,7 +1,6 @@
 package tensor
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/weft-ml/weft/engine"
@@ -42,27 +41,55 @@ func remember(u, r *uop.UOp) {
 // pastOf lists what nodes are computed from: all buffers, and up to limit other nodes.
 func pastOf(limit int, nodes ...*uop.UOp) *engine.Past {
 	p := &engine.Past{}
-	var buffers []*uop.UOp
-	for _, n := range grad.Dependent(nodes...) {
+	var room [maxPast]int
+	keys, earlier := room[:0], [][]int{}
+	order := grad.Dependent(nodes...)
+	for _, n := range order {
 		switch {
 		case n.Op() == uop.Buffer:
-			buffers = append(buffers, n)
 		case limit > 0:
-			p.Keys = append(p.Keys, key(n))
+			keys = append(keys, key(n))
 			limit--
 		default:
 			p.Cut = true
 		}
 	}
-	for _, b := range buffers {
-		p.Keys = append(p.Keys, key(b))
-		earlier := older(b, limit)
-		p.Keys = append(p.Keys, earlier...)
-		limit -= len(earlier)
+	for _, b := range order {
+		if b.Op() != uop.Buffer {
+			continue
+		}
+		keys = append(keys, key(b))
+		if past := engine.PastOf(b); past != nil && limit > 0 { // as older
+			more := past.More[:min(len(past.More), limit-1)]
+			keys = append(append(keys, past.Self), more...)
+			limit -= 1 + len(more)
+			sorted := past.Keys[:min(len(past.Keys), limit)]
+			earlier, limit = append(earlier, sorted), limit-len(sorted)
+		}
 	}
-	slices.SortStableFunc(p.Keys, cmp.Compare[int])
-	p.Keys = slices.Clip(slices.Compact(p.Keys))
+	slices.Sort(keys)
+	p.Keys = sortedOnce(keys, nil)
+	for _, e := range earlier {
+		p.Keys = sortedOnce(p.Keys, e)
+	}
 	return p
+}
+
+// sortedOnce are the numbers of two sorted lists, sorted, each once.
+func sortedOnce(a, b []int) []int {
+	out := make([]int, 0, len(a)+len(b))
+	for len(a) > 0 || len(b) > 0 {
+		n := 0
+		if len(b) == 0 || len(a) > 0 && a[0] <= b[0] {
+			n, a = a[0], a[1:]
+		} else {
+			n, b = b[0], b[1:]
+		}
+		if len(out) == 0 || out[len(out)-1] != n {
+			out = append(out, n)
+		}
+	}
+	return out
 }
 
 // older is what is known of a buffer's past, the nearest first, and no more than limit numbers of it.

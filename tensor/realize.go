@@ -119,16 +119,16 @@ func (t *Tensor) read(ctx context.Context) error {
 		return nil
 	}
 	depth := 1
-	var seen uop.Map[bool]
+	seen := uop.NewSeen()
+	defer seen.Free()
 	stack := []*uop.UOp{u}
 	for len(stack) > 0 {
 		x := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
 		for _, s := range x.Src() {
-			if done, _ := seen.Get(s); done {
+			if !seen.Enter(s) {
 				continue
 			}
-			seen.Set(s, true)
 			if s.Realized() == nil {
 				stack = append(stack, s)
 			} else if d, ok := s.Storage().(int); ok {

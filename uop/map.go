@@ -3,8 +3,8 @@ package uop
 // Map is a map keyed by nodes: the memo of a walk. It is about four times as fast as a Go map
 // because a node carries its hash. The zero value is ready to use; a Map is for one goroutine.
 type Map[V any] struct {
-	slots []slot[V]
-	n     int
+	slots   []int32   // numbers of entries, from 1 on; 0: none. Their number is a power of two
+	entries []slot[V] // in the order in which they came
 }
 
 type slot[V any] struct {
@@ -12,51 +12,78 @@ type slot[V any] struct {
 	val V
 }
 
+// Of a map that has entries: how many slots it has at least, and room for how many entries.
+const leastSlots, leastEntries = 16, 8
+
 // Len is the number of entries.
-func (m *Map[V]) Len() int { return m.n }
+func (m *Map[V]) Len() int { return len(m.entries) }
 
 // Get looks u up.
 func (m *Map[V]) Get(u *UOp) (v V, ok bool) {
-	if m.n == 0 {
+	if len(m.entries) == 0 {
 		return v, false
 	}
 	mask := uint64(len(m.slots) - 1)
 	for i := u.hash & mask; ; i = (i + 1) & mask {
-		switch s := &m.slots[i]; s.key {
-		case u:
-			return s.val, true
-		case nil:
+		n := m.slots[i]
+		if n == 0 {
 			return v, false
+		}
+		if e := &m.entries[n-1]; e.key == u {
+			return e.val, true
 		}
 	}
 }
 
 // Set adds or replaces an entry.
 func (m *Map[V]) Set(u *UOp, v V) {
-	if 2*(m.n+1) > len(m.slots) {
-		old := m.slots
-		m.slots = make([]slot[V], max(16, 2*len(old)))
-		for i := range old {
-			if old[i].key != nil {
-				*m.at(old[i].key) = old[i]
-			}
-		}
-	}
-	s := m.at(u)
-	if s.key == nil {
-		m.n++
-	}
-	*s = slot[V]{u, v}
+	e, _ := m.enter(u)
+	e.val = v
 }
 
-// at is the slot of u, or the empty one where it belongs.
-func (m *Map[V]) at(u *UOp) *slot[V] {
+// enter gives the entry of u, and says whether it is new.
+func (m *Map[V]) enter(u *UOp) (e *slot[V], added bool) {
+	if 2*(len(m.entries)+1) > len(m.slots) {
+		m.grow()
+	}
 	mask := uint64(len(m.slots) - 1)
 	i := u.hash & mask
-	for m.slots[i].key != nil && m.slots[i].key != u {
-		i = (i + 1) & mask
+	for ; m.slots[i] != 0; i = (i + 1) & mask {
+		if e := &m.entries[m.slots[i]-1]; e.key == u {
+			return e, false
+		}
 	}
-	return &m.slots[i]
+	m.entries = append(m.entries, slot[V]{key: u})
+	m.slots[i] = int32(len(m.entries))
+	return &m.entries[len(m.entries)-1], true
+}
+
+func (m *Map[V]) grow() {
+	n := max(leastSlots, 2*len(m.slots))
+	if n <= cap(m.slots) {
+		clear(m.slots)
+		m.slots = m.slots[:n]
+	} else {
+		m.slots = make([]int32, n)
+	}
+	if m.entries == nil {
+		m.entries = make([]slot[V], 0, leastEntries)
+	}
+	mask := uint64(n - 1)
+	for k := range m.entries {
+		i := m.entries[k].key.hash & mask
+		for m.slots[i] != 0 {
+			i = (i + 1) & mask
+		}
+		m.slots[i] = int32(k + 1)
+	}
+}
+
+// Clear takes all entries away and keeps the memory for others.
+func (m *Map[V]) Clear() {
+	clear(m.entries)
+	clear(m.slots)
+	m.entries, m.slots = m.entries[:0], m.slots[:min(leastSlots, len(m.slots))]
 }
 
 // Local is a value that lives as long as an arena, made by init on first use: the memo of a pure function of

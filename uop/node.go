@@ -93,21 +93,15 @@ func (u *UOp) IsConst(n int) bool {
 // Topo lists the nodes that roots depend on, and roots, operands first. It does not recurse.
 func Topo(roots ...*UOp) []*UOp {
 	var out []*UOp
-	var seen Map[struct{}]
-	enter := func(u *UOp) bool {
-		if _, ok := seen.Get(u); ok {
-			return false
-		}
-		seen.Set(u, struct{}{})
-		return true
-	}
+	seen := NewSeen()
+	defer seen.Free()
 	type frame struct {
 		u *UOp
 		i int
 	}
 	var stack []frame
 	for _, r := range roots {
-		if !enter(r) {
+		if !seen.Enter(r) {
 			continue
 		}
 		stack = append(stack, frame{r, 0})
@@ -120,7 +114,7 @@ func Topo(roots ...*UOp) []*UOp {
 			}
 			s := f.u.src[f.i]
 			f.i++
-			if enter(s) {
+			if seen.Enter(s) {
 				stack = append(stack, frame{s, 0})
 			}
 		}
@@ -137,12 +131,12 @@ func WalkBy(roots []*UOp, operands func(*UOp) []*UOp, cut func(*UOp) bool, visit
 		u    *UOp
 		left []*UOp // operands
 	}
-	var seen Map[bool]
+	seen := NewSeen()
+	defer seen.Free()
 	var room [32]frame
 	stack := room[:0]
 	enter := func(u *UOp) {
-		if ok, _ := seen.Get(u); !ok && !cut(u) {
-			seen.Set(u, true)
+		if seen.Enter(u) && !cut(u) {
 			stack = append(stack, frame{u, operands(u)})
 		}
 	}

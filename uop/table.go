@@ -17,7 +17,7 @@ type Table struct {
 }
 
 // generation is how many nodes the current generation of the global table may hold.
-const generation = 1 << 14
+const generation = 1 << 13
 
 var global = &Table{shared: true}
 
@@ -32,7 +32,12 @@ func EndGeneration() {
 	global.age()
 }
 
-func (t *Table) age() { t.prev, t.cur = t.cur, set{} }
+// age has the current generation be the previous one, and gives the memory of that to a new one.
+func (t *Table) age() {
+	old := t.prev.slots
+	clear(old)
+	t.prev, t.cur = t.cur, set{slots: old}
+}
 
 // Live is the number of nodes that the global table holds.
 func Live() int {
