@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"math"
 
 	"github.com/weft-ml/weft/nn"
 	"github.com/weft-ml/weft/tensor"
@@ -17,6 +18,8 @@ var networkCases = []benchCase{
 		flops: 3 * 2 * 8 * 64 * (3*12*128*128 + 3*2*64*128 + 65*128), prepare: writerCase},
 	{name: "resnet18", about: "ResNet-18 of a picture of 224×224", flops: 2 * 1.814e9, prepare: resnetForward(1)},
 	{name: "resnet18-step", about: "a training step of ResNet-18, 8 pictures of 224×224", flops: 3 * 2 * 8 * 1.814e9, prepare: resnetStep(8)},
+	{name: "sampler", about: "50 steps of a sampler with coefficients of their own, written out: a network of 128 for 256 points", flops: 50 * 2 * 256 * (2*128 + 128*128 + 128*2),
+		prepare: samplerCase},
 	{name: "gpt2-token", about: "a token through the 12 blocks of a network like GPT-2 small, 255 tokens before it", flops: 2 * 12 * 12 * 768 * 768,
 		bytes: 4 * 12 * (12*768*768 + 2*768*255), byBytes: true, prepare: gptCase},
 }
@@ -37,6 +40,24 @@ func lstmCase(ctx context.Context) (*work, error) {
 		out, last := net.Forward(in[0], nn.States{}, false)
 		return []*tensor.Tensor{out, last.H, last.C}
 	}, []int{64, 16, 256})
+}
+
+func samplerCase(ctx context.Context) (*work, error) {
+	tensor.Seed(1)
+	const steps, size = 50, 128
+	type sampler struct{ In, Mid, Out *nn.Linear }
+	net := &sampler{nn.NewLinear(2, size), nn.NewLinear(size, size), nn.NewLinear(size, 2)}
+	return forward(ctx, net, func(in ...*tensor.Tensor) []*tensor.Tensor {
+		x := in[0]
+		for t := steps; t > 0; t-- {
+			at := float64(t) / steps
+			keep := math.Exp(-0.04 * at)
+			h := net.In.Forward(x).Add(at).SiLU()
+			noise := net.Out.Forward(net.Mid.Forward(h).SiLU())
+			x = x.Sub(noise.Mul((1 - keep) / math.Sqrt(1-math.Exp(-at)))).Div(math.Sqrt(keep))
+		}
+		return []*tensor.Tensor{x}
+	}, []int{256, 2})
 }
 
 func transformerCase(ctx context.Context) (*work, error) {
