@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/weft-ml/weft/plan"
 	"github.com/weft-ml/weft/uop"
@@ -27,6 +28,7 @@ const (
 	PlaySlot   PlayKind = iota // N is an input, or from the number of inputs on an array, in the order of Saved
 	PlayKept                   // value N of those that are computed once
 	PlayTarget                 // target N of those of Saved, in fresh memory
+	PlayConstant               // constant N of the plan
 )
 
 // Plays are the plan of a run, and the one that computes what is the same in all runs: nil where there is nothing. arrays are the
@@ -39,9 +41,12 @@ func (c *Captured) Plays(arrays []*uop.UOp) (run, once *Play, kept []int64, err 
 		_, s := buffer(u)
 		of[s] = PlayArg{PlaySlot, i}
 	}
-	args := func(inputs []*storage) (list []PlayArg, err error) {
+	args := func(p *compiled, inputs []*storage) (list []PlayArg, err error) {
 		for _, s := range inputs {
 			a, ok := of[s]
+			if i := slices.Index(p.brought, s); i >= 0 {
+				a, ok = PlayArg{PlayConstant, i}, true
+			}
 			if !ok {
 				return nil, fmt.Errorf("BUG: a plan reads an array that is none of the function's")
 			}
@@ -52,7 +57,7 @@ func (c *Captured) Plays(arrays []*uop.UOp) (run, once *Play, kept []int64, err 
 	inputs := append([]*storage(nil), c.inputs...)
 	if f := c.folded; f != nil {
 		once = &Play{Plan: f.plan.plan}
-		if once.Args, err = args(f.inputs); err != nil {
+		if once.Args, err = args(f.plan, f.inputs); err != nil {
 			return nil, nil, nil, err
 		}
 		for i, v := range f.values {
@@ -63,7 +68,7 @@ func (c *Captured) Plays(arrays []*uop.UOp) (run, once *Play, kept []int64, err 
 		}
 	}
 	run = &Play{Plan: c.plan.plan, Vars: c.vars}
-	if run.Args, err = args(inputs); err != nil {
+	if run.Args, err = args(c.plan, inputs); err != nil {
 		return nil, nil, nil, err
 	}
 	for i, t := range c.targets {

@@ -3,6 +3,7 @@ package export
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/weft-ml/weft/codegen/wasm"
 	"github.com/weft-ml/weft/codegen/wgsl"
@@ -52,7 +53,7 @@ func Devices() []string { return []string{"WASM", "WEBGPU"} }
 func (d device) open() (*engine.Engine, error) {
 	m := d.machine()
 	m.Device = null.Open(null.Options{})
-	return engine.New(engine.Backend{Name: d.key, Open: func(engine.Options, func(*plan.Kernel, float64)) (*engine.Machine, error) { return &m, nil }}, engine.Options{OwnNumbers: true})
+	return engine.New(engine.Backend{Name: d.key, Open: func(engine.Options, func(*plan.Kernel, float64)) (*engine.Machine, error) { return &m, nil }}, engine.Options{})
 }
 
 // plans compiles all functions, adds to the manifest what their plays are, and gives the file of the packed plans, and that of their kernels where
@@ -74,6 +75,11 @@ func (d device) plans(ctx context.Context, p *saved.Program, m *manifest, apart 
 			out.Vars = append(out.Vars, f.variable(v))
 		}
 		file = append(file, packed...)
+		for _, c := range play.Plan.Constants {
+			words := append(slices.Clip(c.Data), make([]byte, -len(c.Data)&3)...)
+			out.Constants = append(out.Constants, [2]int{len(file), len(words)})
+			file = append(file, words...)
+		}
 		return out
 	}
 	for i := range p.Functions {

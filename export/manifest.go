@@ -116,6 +116,8 @@ type playOf struct {
 	Bytes int      `json:"bytes"`
 	Args  [][2]int `json:"args"` // [kind, number], see engine.PlayArg
 	Vars  []int    `json:"vars"` // numbers of variables
+
+	Constants [][2]int `json:"constants,omitempty"` // [at, bytes] of what is constant, in the file of the plans
 }
 
 // MarshalJSON puts the devices beside the other fields.

@@ -14,6 +14,7 @@ export const version = 1
 
 const SLOT = 0 // kinds of arguments of a plan, as in package engine
 const KEPT = 1
+const CONSTANT = 3
 
 // The bytes at an address, with how many of them came told to progress. Node fetches no files, so there they are read.
 async function bytesAt(url, { fetch = globalThis.fetch, signal, progress }) {
@@ -195,7 +196,13 @@ export class Model {
     for (const [name, f] of Object.entries(info.functions)) {
       const of = f[this.#kind]
       const room = (bytes) => device.alloc(bytes)
-      const play = async (p) => p && { args: p.args, vars: p.vars, plan: await device.load(this.#plans.slice(p.at, p.at + p.bytes)), seen: null }
+      const constant = ([at, bytes]) => {
+        const where = room(bytes)
+        device.write(where, this.#plans.slice(at, at + bytes))
+        return where
+      }
+      const play = async (p) =>
+        p && { args: p.args, vars: p.vars, constants: (p.constants ?? []).map(constant), plan: await device.load(this.#plans.slice(p.at, p.at + p.bytes)), seen: null }
       this.#functions[name] = {
         ...f, inputsAt: f.inputs.map((x) => room(count(x.shape) * sizeOf(x.dtype))), kept: of.kept.map(room),
         targetsAt: f.targets.map((t) => (t.dest < 0 ? room(t.n * sizeOf(t.dtype)) : 0)), run: await play(of.run), once: await play(of.once), ran: before?.[name].ran ?? f.ran,
@@ -287,7 +294,8 @@ export class Model {
     const array = (slot) => this.#arrays[f.arrays[slot - f.inputs.length]]
     const where = (slot) => (slot < f.inputs.length ? f.inputsAt[slot] : array(slot).where)
     if (f.ran) for (const d of f.draws) device.write(where(d.slot), this.#key(d))
-    const play = (p) => device.play(p.plan, p.args.map(([kind, n]) => (kind === SLOT ? where(n) : kind === KEPT ? f.kept[n] : f.targetsAt[n])), p.vars.map((i) => values[i]))
+    const at = (p) => ([kind, n]) => (kind === SLOT ? where(n) : kind === KEPT ? f.kept[n] : kind === CONSTANT ? p.constants[n] : f.targetsAt[n])
+    const play = (p) => device.play(p.plan, p.args.map(at(p)), p.vars.map((i) => values[i]))
     if (f.once) { // what is the same in all runs, unless another function assigned what it comes from
       const now = f.once.args.map(([kind, n]) => (kind === SLOT ? array(n).version : 0)).join()
       if (f.once.seen !== now) play(f.once)

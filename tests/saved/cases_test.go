@@ -61,6 +61,19 @@ var cases = map[string]struct {
 		}, form{dtype.F32, []int{3}})
 		return functions{"main": c.Named([]string{"row"}, []string{"seen", "mean", "at"})}
 	}},
+	"alike": {map[string][]form{"main": {{dtype.F32, []int{64, 50}}, {dtype.F16, []int{64, 50}}}}, func(t *testing.T, e *engine.Engine) functions {
+		layers := func(x *T) *T { // that differ in constants only, and are one kernel
+			for i := range 7 {
+				scale := 0.3 + 0.1*float64(i)
+				for range 5 {
+					x = x.Div(scale).Round().Add(i - 3).Clamp(-9, 9).Mul(scale).Add(x.Sin()).Mul(0.7 - scale/2)
+				}
+				x = x.Sub(x.Max()).Contiguous()
+			}
+			return x
+		}
+		return functions{"main": capture(t, e, func(in ...*T) []*T { return []*T{layers(in[0]), layers(in[1])} }, form{dtype.F32, []int{64, 50}}, form{dtype.F16, []int{64, 50}})}
+	}},
 	"checked": {map[string][]form{"main": {{dtype.I32, []int{4}}}}, func(t *testing.T, e *engine.Engine) functions {
 		w := random(t, e, 9, 2)
 		return functions{"main": capture(t, e, func(in ...*T) []*T { return []*T{w.At(in[0]), in[0].Add(1)} }, form{dtype.I32, []int{4}})}

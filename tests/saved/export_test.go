@@ -170,6 +170,20 @@ func TestKernelsApart(t *testing.T) {
 	}
 }
 
+// Kernels that differ in constants only are one in a folder too, which brings these.
+func TestConstantsInFolder(t *testing.T) {
+	dir, _, _, _ := exported(t, "alike", export.Options{})
+	b, err := os.ReadFile(filepath.Join(dir, "model.json"))
+	require.NoError(t, err)
+	var info struct {
+		Functions map[string]map[string]json.RawMessage `json:"functions"`
+	}
+	require.NoError(t, json.Unmarshal(b, &info))
+	for _, device := range []string{"wasm", "webgpu"} {
+		assert.Contains(t, string(info.Functions["main"][device]), `"constants":[[`, device)
+	}
+}
+
 // A folder runs in Node as the functions go on here.
 func TestFolderInNode(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(cases)) {
