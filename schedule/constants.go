@@ -54,16 +54,20 @@ func (s *scheduler) outlineOf(k *kernel) *outline {
 	p := &outline{kernel: k}
 	topo := uop.Topo(k.expressions()...)
 	p.nodes = len(topo)
-	inside := map[*uop.UOp]bool{} // of what a sum is of
+	inside, decides := map[*uop.UOp]bool{}, map[*uop.UOp]bool{} // of what a sum is of; of indices and conditions, of which bounds are known
+	for _, o := range k.spec.Outs {
+		for _, x := range append(slices.Clip(o.Index), o.Gate) {
+			decides[x] = true
+		}
+	}
 	for _, u := range slices.Backward(topo) {
-		if inside[u] || u.Op() == uop.Reduce {
-			for _, x := range u.Src() {
-				inside[x] = true
-			}
+		for i, x := range u.Src() {
+			inside[x] = inside[x] || inside[u] || u.Op() == uop.Reduce
+			decides[x] = decides[x] || decides[u] || u.Op() == uop.Load && i > 0 || u.Op() == uop.Where && i == 0
 		}
 	}
 	for _, u := range topo {
-		if !weighs(u.Op()) {
+		if !weighs(u.Op()) || decides[u] {
 			continue
 		}
 		for _, x := range u.Src() {
@@ -90,7 +94,7 @@ type element struct {
 	at int
 }
 
-// weighs says that an op computes with numbers of which none decides whether something is read or computed.
+// weighs says that an op computes with its operands.
 func weighs(o uop.Op) bool { return o == uop.Add || o == uop.Mul || o == uop.Div || o == uop.Max }
 
 // numbered is a copy of a kernel with elements in the place of constants. There is an array for each type, behind the other Params.

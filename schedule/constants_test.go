@@ -50,10 +50,10 @@ func TestAlikeButForConstants(t *testing.T) {
 	}
 }
 
-// Constants that decide what is read or whether an integer is added to are none of those; −0 is no integer; kernels of the same constants share theirs.
+// Constants of indices and of selections are none of those; −0 is no integer; kernels of the same constants share theirs.
 func TestConstantsThatStay(t *testing.T) {
 	w := newWorld(3)
-	x, m := w.input(dtype.F32, 5), w.input(dtype.Bool, 5)
+	x, m, list := w.input(dtype.F32, 5), w.input(dtype.Bool, 5), w.input(dtype.I32, 5)
 	var roots []schedule.Root
 	for i := range 8 {
 		zero := x.Float(float64(i / 2))
@@ -61,7 +61,8 @@ func TestConstantsThatStay(t *testing.T) {
 			zero = x.Float(0).Neg()
 		}
 		v := m.Where(x, x.Float(float64(i/2))).Add(zero).Sin().Contiguous()
-		roots = append(roots, schedule.Root{Value: v, Dest: -1}, schedule.Root{Value: x.Add(x.Float(float64(i / 2))).Exp2().Mul(x).Contiguous(), Dest: -1})
+		at := list.Add(list.Int(i/2)).Max(list.Int(0)).Neg().Max(list.Int(-4)).Neg()
+		roots = append(roots, schedule.Root{Value: v, Dest: -1}, schedule.Root{Value: x.Gather(at, 0).Mul(x.Float(3)).Contiguous(), Dest: -1}, schedule.Root{Value: x.Add(x.Float(float64(i / 2))).Exp2().Mul(x).Contiguous(), Dest: -1})
 	}
 	r := w.checkGraph(t, &schedule.Graph{Table: w.t, Inputs: w.inputs, Roots: roots}, schedule.Config{Alike: 1, MaxBindings: 3})
 	for _, b := range r.Bufs {
@@ -74,9 +75,16 @@ func TestConstantsThatStay(t *testing.T) {
 			continue
 		}
 		require.LessOrEqual(t, len(s.Bufs), 3, r)
+		kinds := map[schedule.BufKind]bool{}
+		indexed := false
+		for _, b := range s.Bufs {
+			kinds[r.Bufs[b].Kind] = true
+			indexed = indexed || r.Bufs[b].DType == dtype.I32 && r.Bufs[b].Kind == schedule.InputBuf
+		}
+		require.False(t, indexed && kinds[schedule.ConstantBuf], r)
 		for _, o := range s.Spec.Outs {
 			for _, u := range uop.Topo(o.Value) {
-				if u.Op() == uop.Where {
+				if u.Op() == uop.Where && u.At(1).DType() == dtype.F32 {
 					require.Equal(t, uop.Const, u.At(2).Op(), r)
 				}
 			}
