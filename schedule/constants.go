@@ -54,7 +54,7 @@ func (s *scheduler) outlineOf(k *kernel) *outline {
 	p := &outline{kernel: k}
 	topo := uop.Topo(k.expressions()...)
 	p.nodes = len(topo)
-	inside, decides := map[*uop.UOp]bool{}, map[*uop.UOp]bool{} // of what a sum is of; of indices and conditions, of which bounds are known
+	inside, decides := map[*uop.UOp]bool{}, map[*uop.UOp]bool{} // of what a sum is of; of indices, of which bounds are known
 	for _, o := range k.spec.Outs {
 		for _, x := range append(slices.Clip(o.Index), o.Gate) {
 			decides[x] = true
@@ -63,7 +63,7 @@ func (s *scheduler) outlineOf(k *kernel) *outline {
 	for _, u := range slices.Backward(topo) {
 		for i, x := range u.Src() {
 			inside[x] = inside[x] || inside[u] || u.Op() == uop.Reduce
-			decides[x] = decides[x] || decides[u] || u.Op() == uop.Load && i > 0 || u.Op() == uop.Where && i == 0
+			decides[x] = decides[x] || decides[u] || u.Op() == uop.Load && i > 0
 		}
 	}
 	for _, u := range topo {
