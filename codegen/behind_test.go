@@ -92,3 +92,37 @@ func TestMuchBehindSumsOfBytesIsWrittenOnce(t *testing.T) {
 	}
 	check(t, "behind tiles of bytes", jobs, want, 1e-5)
 }
+
+// Behind short sums it is written once where it is most of what is computed, and for each register where it is not.
+func TestMostBehindShortSumsIsWrittenOnce(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(5, 4))
+	var jobs []*job
+	var want [][]array
+	for _, rounds := range []int{1, 8} {
+		k := newKit()
+		o, w, x := k.param(dtype.F32, true, 32, 64), k.param(dtype.F32, false, 5, 32), k.param(dtype.F32, false, 5, 64)
+		a := k.rngs(32, 64, 5)
+		v := k.sum(k.load(w, a[2], a[0]).Mul(k.load(x, a[2], a[1])), a[2])
+		value := v.RoundEven()
+		for i := range rounds {
+			value = value.Mul(v).Add(v.Float(0.5 - float64(i))).Mul(v.Float(0.25))
+		}
+		k.out(o, a[:2], value)
+		directives, err := codegen.ParseDirectives("split a0 8 exact; split a1 32 exact; tile a0.1; vector a1.1; order a0.0 a1.0 a0.1 a1.1")
+		require.NoError(t, err)
+		p, err := lower.Lower(k.s, directives, target())
+		require.NoError(t, err)
+		written, err := c.Render(p)
+		require.NoError(t, err)
+		if n := strings.Count(written.Source, "(rint_f32"); rounds == 1 {
+			require.Equal(t, 16, n, written.Source)
+		} else {
+			require.LessOrEqual(t, n, 2, written.Source)
+		}
+		bufs := k.random(rnd)
+		expected := clone(bufs)
+		define(t, k.s, expected)
+		jobs, want = append(jobs, &job{k.s, directives, bufs}), append(want, expected)
+	}
+	check(t, "behind short sums", jobs, want, 1e-5)
+}

@@ -17,7 +17,9 @@ const (
 	behindEach  = 8   // operations and accesses for an element are much, of what is stored narrower than it was summed
 	narrowEach  = 12  // so many,
 	behindAll   = 128 // if they are so many for a tile,
-	behindTimes = 32  // behind loops of so many iterations, beside which what is behind takes little
+	behindTimes = 32  // behind loops of so many iterations, beside which what is behind takes little,
+	fewTimes    = 4   // or of so many, beside which it takes most where it is
+	mostEach    = 24  // so many operations
 	neighbours  = 6   // so many places side by side, of a lane each in as many vectors, are worth storing at once
 )
 
@@ -42,10 +44,10 @@ func (b *builder) behind(l *codegen.Loop) []codegen.Stmt {
 		}
 		t.loops, body = append(t.loops, in), in.Body
 	}
-	at := 0
+	at, times := 0, 0
 	for i, s := range body {
-		if countIterations([]codegen.Stmt{s}) >= behindTimes {
-			at = i + 1
+		if n := countIterations([]codegen.Stmt{s}); n >= fewTimes {
+			at, times = i+1, max(times, n)
 		}
 	}
 	if at == 0 || at == len(body) {
@@ -55,7 +57,7 @@ func (b *builder) behind(l *codegen.Loop) []codegen.Stmt {
 	if c, ok := body[len(body)-1].(*codegen.If); ok { // of a sum in several rounds, behind the last one
 		t.first, t.cond, t.rest = body[:len(body)-1], c.Cond, c.Body
 	}
-	if !b.splitLanes(t, body) || !b.muchBehind(t) || !b.simple(t) {
+	if !b.splitLanes(t, body) || !b.muchBehind(t, times) || !b.simple(t) {
 		return nil
 	}
 	return b.apart(t)
@@ -82,7 +84,7 @@ func (b *builder) splitLanes(t *tail, body []codegen.Stmt) bool {
 }
 
 // muchBehind says that what is behind is too much to be written for each register.
-func (b *builder) muchBehind(t *tail) bool {
+func (b *builder) muchBehind(t *tail, times int) bool {
 	computed, each, least, seen := false, 0, behindEach, map[*uop.UOp]bool{}
 	for _, s := range t.rest {
 		if st, ok := s.(*codegen.Store); ok {
@@ -105,6 +107,9 @@ func (b *builder) muchBehind(t *tail) bool {
 		if l.Range != t.lanes {
 			all *= codegen.Extent(l.Range)
 		}
+	}
+	if times < behindTimes {
+		least = mostEach
 	}
 	return computed && each >= least && all >= behindAll
 }
