@@ -113,3 +113,37 @@ func TestPlansOfFewSteps(t *testing.T) {
 	_ = computed(t, e, y.Reduce(uop.Sum, 0, 1), 4)
 	require.Equal(t, 1, kept())
 }
+
+// A plan that is kept has its constants with it, and one for whom kernels have numbers of their own is another plan.
+func TestPlansAreKeptWithTheirConstants(t *testing.T) {
+	need.Compiler(t)
+	dir := t.TempDir()
+	steps := func(x *uop.UOp) *uop.UOp {
+		for i := range 12 {
+			scale := x.Float(0.15 + 0.3*float64(i))
+			y := x.Div(scale).RoundEven().Add(x.Float(float64(2*i - 5))).Mul(scale).Add(x.Sin()).Mul(x.Float(0.3 + 0.1*float64(i)))
+			x = y.Sub(y.Reduce(uop.Sum, 0, 1).Mul(x.Float(1e-5)).Reshape(1, 1).Expand(x.Shape()...)).Contiguous()
+		}
+		return x
+	}
+	var want []byte
+	var kernels []int
+	for _, own := range []bool{false, false, true, true} {
+		e, err := engine.Open("CPU", engine.Options{CacheDir: dir, OwnNumbers: own})
+		require.NoError(t, err)
+		y := steps(matrix(t, e))
+		got := computed(t, e, y, 4*256*256)
+		if want == nil {
+			want = got
+		}
+		assert.Equal(t, want, got)
+		kernels = append(kernels, e.Stats().Kernels)
+		require.NoError(t, e.Close())
+	}
+	assert.Equal(t, kernels[0], kernels[1])
+	assert.Greater(t, kernels[2], kernels[0])
+	assert.Equal(t, kernels[2], kernels[3])
+	files, err := filepath.Glob(filepath.Join(dir, "plans", "*.plan"))
+	require.NoError(t, err)
+	assert.Len(t, files, 2)
+}

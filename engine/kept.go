@@ -54,6 +54,9 @@ func (e *Engine) planText(c *canonical) string {
 	if e.opts.StoreAll {
 		w.int(2)
 	}
+	if e.opts.OwnNumbers {
+		w.int(3)
+	}
 	w.int(int(e.machine.Target.Limits.MaxBytes))
 	return string(w.buf)
 }

@@ -172,7 +172,9 @@ func (k *knownGraphs) done(sk *sketch) {
 	clear(sk.arrays)
 	clear(sk.slots)
 	clear(sk.key.bodies)
-	k.room = &sketch{key: keyWriter{ids: sk.key.ids, buf: sk.key.buf[:0], bodies: sk.key.bodies[:0]}, arrays: sk.arrays[:0], slots: sk.slots}
+	sk.key.buf, sk.key.bodies, sk.key.n = sk.key.buf[:0], sk.key.bodies[:0], 0
+	sk.arrays, sk.vars, sk.fails = sk.arrays[:0], nil, false
+	k.room = sk
 }
 
 // find gives what a graph was resolved to, if it is kept and has a plan of its own.

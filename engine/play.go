@@ -208,28 +208,36 @@ func (e *Engine) ready(ctx context.Context, c *canonical, p *compiled) error {
 
 // begun finds the plan of a graph, or makes it. Compiling its kernels goes on meanwhile. The constants of the plan become the last inputs.
 func (e *Engine) begun(ctx context.Context, c *canonical) (*compiled, error) {
-	p, err := e.withoutConstants(ctx, c)
+	p, err := e.foundOrMade(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	if len(p.brought) < len(p.plan.Constants) {
-		p.brought = nil
-		for _, x := range p.plan.Constants {
-			_, s, err := e.newBuffer(x.DType, []int{len(x.Data) / x.DType.Size()})
-			if err != nil {
-				return nil, err
-			}
-			if err := e.write(s, x.Data); err != nil {
-				return nil, fmt.Errorf("write the constants of a plan: %w", err)
-			}
-			p.brought = append(p.brought, s)
+	if p.brought == nil {
+		if p.brought, err = e.bringConstants(p.plan.Constants); err != nil {
+			return nil, err
 		}
 	}
 	c.inputs = append(c.inputs, p.brought...)
 	return p, nil
 }
 
-func (e *Engine) withoutConstants(ctx context.Context, c *canonical) (*compiled, error) {
+// bringConstants has the constants of a plan be in memory. They are there as long as the plan, or somebody who plays it, is.
+func (e *Engine) bringConstants(constants []plan.Constant) (stores []*storage, err error) {
+	for _, x := range constants {
+		_, s, err := e.newBuffer(x.DType, []int{len(x.Data) / x.DType.Size()})
+		if err != nil {
+			return nil, err
+		}
+		if err := e.write(s, x.Data); err != nil {
+			return nil, fmt.Errorf("write the constants of a plan: %w", err)
+		}
+		stores = append(stores, s)
+	}
+	return stores, nil
+}
+
+// foundOrMade is begun without the constants.
+func (e *Engine) foundOrMade(ctx context.Context, c *canonical) (*compiled, error) {
 	e.clock++
 	if e.several != nil { // each device has plans of its own
 		return &compiled{plan: &plan.Plan{}, graph: c}, nil

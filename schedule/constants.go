@@ -83,8 +83,7 @@ func (s *scheduler) outlineOf(k *kernel) *outline {
 	for i, x := range p.places {
 		each[i] = element{x.constant.DType(), i}
 	}
-	all, _ := s.numbered(p, each)
-	p.form = s.form(all)
+	p.form = s.form(s.numbered(p, each, constantArrays(each)))
 	return p
 }
 
@@ -97,26 +96,33 @@ type element struct {
 // weighs says that an op computes with its operands.
 func weighs(o uop.Op) bool { return o == uop.Add || o == uop.Mul || o == uop.Div || o == uop.Max }
 
-// numbered is a copy of a kernel with elements in the place of constants. There is an array for each type, behind the other Params.
-func (s *scheduler) numbered(p *outline, to []element) (*kernel, []codegen.Param) {
-	out := &kernel{spec: copied(p.spec)}
-	var arrays []codegen.Param
-	slot := map[dtype.DType]int{}
+// constantArrays are the arrays in which elements lie, one for each type.
+func constantArrays(to []element) (arrays []codegen.Param) {
 	for _, e := range to {
 		if e.at < 0 {
 			continue
 		}
-		if _, ok := slot[e.of]; !ok {
-			slot[e.of] = len(arrays)
-			arrays = append(arrays, codegen.Param{DType: e.of, Dims: []int{0}})
+		n := holding(arrays, e)
+		if n < 0 {
+			n, arrays = len(arrays), append(arrays, codegen.Param{DType: e.of, Dims: []int{0}})
 		}
-		n := &arrays[slot[e.of]].Dims[0]
-		*n = max(*n, e.at+1)
+		arrays[n].Dims[0] = max(arrays[n].Dims[0], e.at+1)
 	}
+	return arrays
+}
+
+// holding is which of the arrays an element lies in.
+func holding(arrays []codegen.Param, e element) int {
+	return slices.IndexFunc(arrays, func(a codegen.Param) bool { return a.DType == e.of })
+}
+
+// numbered is a copy of a kernel with elements of arrays, which lie behind its other Params, in the place of constants.
+func (s *scheduler) numbered(p *outline, to []element, arrays []codegen.Param) *kernel {
+	out := &kernel{spec: copied(p.spec)}
 	with := map[constantPlace]*uop.UOp{}
 	for i, x := range p.places {
 		if e := to[i]; e.at >= 0 {
-			n := slot[e.of]
+			n := holding(arrays, e)
 			with[x] = s.t.Load(s.t.Param(len(p.spec.Params)+n, arrays[n].Dims[0], e.of), s.t.True(), s.t.Index(e.at)).Cast(x.constant.DType())
 		}
 	}
@@ -131,7 +137,7 @@ func (s *scheduler) numbered(p *outline, to []element) (*kernel, []codegen.Param
 		})
 	}
 	out.replace(done)
-	return out, arrays
+	return out
 }
 
 // share makes kernels that are alike but for constants one.
@@ -144,21 +150,22 @@ func (s *scheduler) share(alike []*outline) {
 		return
 	}
 	to := s.elements(alike)
-	from := map[string][]int{} // of constants that there are: where they begin
+	arrays := constantArrays(to)
+	if s.config.MaxBindings > 0 && len(alike[0].bufs)+len(arrays) > s.config.MaxBindings {
+		return
+	}
+	from := map[string][]int{} // by constants: where these begin, in each array
 	for _, p := range alike {
-		k, arrays := s.numbered(p, to)
-		if s.config.MaxBindings > 0 && len(p.bufs)+len(arrays) > s.config.MaxBindings {
-			return
-		}
 		key := s.table.tuple(p.constants()...)
-		for i, a := range arrays {
+		_, kept := from[key]
+		for _, a := range arrays {
 			buf := s.constantBuf(a.DType)
-			if len(from[key]) == i {
+			p.bufs = append(slices.Clip(p.bufs), buf)
+			if !kept {
 				from[key] = append(from[key], s.keepConstants(buf, p, to))
 			}
-			p.bufs = append(slices.Clip(p.bufs), buf)
 		}
-		p.spec, p.from = k.spec, append(slices.Clip(p.from), from[key]...)
+		p.spec, p.from = s.numbered(p, to, arrays).spec, append(slices.Clip(p.from), from[key]...)
 	}
 }
 

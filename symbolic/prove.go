@@ -93,11 +93,12 @@ func (x *index) proves(l *linear, want span) bool {
 	if len(x.facts) == 0 {
 		return false
 	}
-	y := *x
-	y.quotients(l)
+	given := x.facts
+	defer func() { x.facts = given }() // those about quotients are for this sum
+	x.quotients(l)
 	for n := 1; n <= maxCombined; n++ {
 		sums := mostSums
-		if y.combined(l, n, &sums).within(want) {
+		if x.combined(l, n, &sums).within(want) {
 			return true
 		}
 	}

@@ -49,3 +49,19 @@ func TestWithin(t *testing.T) {
 		}
 	}
 }
+
+// What is proven of one index says nothing of how the next one is looked at: under the same conditions many are asked about, in any order.
+func TestWithinOfMany(t *testing.T) {
+	a := uop.NewArena()
+	n := a.Index
+	i, j := a.Range(0, 100, "i"), a.Range(1, 100, "j")
+	sum := i.Add(j.Mul(n(3)))
+	known := symbolic.Under(a, sum.Less(n(90)))
+	for round := range 3 {
+		for d := 2; d < 60; d++ {
+			q := sum.Add(n(d)).IDiv(n(d))
+			require.True(t, known.Within(q.Add(i.IDiv(n(d)).Mul(n(2))), 1000), "%d %d", round, d)
+			require.False(t, known.Within(q.Add(j.IDiv(n(d))).Add(n(-2)), 1), "%d %d", round, d)
+		}
+	}
+}

@@ -118,7 +118,8 @@ func takeLate(ts, below []*Tensor) (list []shifted) {
 }
 
 // buffersOf are the arrays that computing tensors would read or write.
-func buffersOf(ts []*Tensor) (found uop.Map[bool]) {
+func buffersOf(ts []*Tensor) *uop.Map[bool] {
+	found := &uop.Map[bool]{}
 	var stack []*uop.UOp
 	for _, t := range ts {
 		stack = append(stack, t.given())

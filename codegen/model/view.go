@@ -39,7 +39,7 @@ type access struct {
 	gated bool
 	plain bool     // the index is affine in ranges
 	wide  *uop.UOp // the cast to a wider type by which alone it is read, or nil
-	steps uop.Map[step]
+	steps *uop.Map[step]
 
 	factors *nest.UnpackedFactors // what is made of it, or nil
 }
@@ -141,7 +141,7 @@ func (c *view) findFinite() {
 func (a *access) elements() int { return a.u.At(0).Arg().(uop.ParamArg).N }
 
 func (c *view) access(param int, index []*uop.UOp) *access {
-	a := &access{index: c.Linear(param, index), bytes: max(1, c.Params[param].DType.Size())}
+	a := &access{steps: &uop.Map[step]{}, index: c.Linear(param, index), bytes: max(1, c.Params[param].DType.Size())}
 	a.plain = a.index.Plain()
 	for _, t := range a.index.Terms {
 		a.free = a.free.Or(c.Facts.FreeRanges(t.Node))
