@@ -21,7 +21,8 @@ type family struct {
 	types    []dtype.DType // of the arguments
 	ops      string        // see debugAlike
 	compiled int
-	used     int // see compiled.used
+	used     int    // see compiled.used
+	plan     string // the key of its plan for these arguments; "" where there is none
 }
 
 // split gives places with new numbers arguments of their own.
@@ -101,9 +102,28 @@ func (e *Engine) generalise(c *canonical) (*family, error) {
 	if len(f.types) == 0 {
 		return f, nil
 	}
-	c.key = f.key(outline)
+	f.plan = f.key(outline)
+	c.key = f.plan
 	c.numbered = f
 	return f, e.bind(c, f, places)
+}
+
+// holds says whether the family's plan is the one that these numbers are played by, as it is.
+func (f *family) holds(places []place) bool {
+	values := make([]uop.Value, len(f.types))
+	seen := make([]bool, len(f.types))
+	others := false
+	for i, p := range places {
+		others = others || p.value != f.first[i]
+		k := f.class[i] - 1
+		switch {
+		case k < 0 && p.value != f.first[i], k >= 0 && seen[k] && p.value != values[k]: // they get arguments of their own
+			return false
+		case k >= 0:
+			values[k], seen[k] = p.value, true
+		}
+	}
+	return others // the first graph has a plan without arguments
 }
 
 // all makes an argument of every number.
@@ -169,6 +189,13 @@ func (e *Engine) bind(c *canonical, f *family, places []place) error {
 		c.inputs, c.numbers = append(c.inputs, s), append(c.numbers, s)
 	}
 	return nil
+}
+
+// forgetNumbers gives up the arrays of a graph's numbers.
+func (e *Engine) forgetNumbers(c *canonical) {
+	for _, s := range c.numbers {
+		e.memory.forget(s.cell)
+	}
 }
 
 // number puts arguments into the graph, where numbers were bound.

@@ -42,18 +42,14 @@ func (e *Engine) play(ctx context.Context, targets []target, sk *sketch) error {
 	if done, err := e.playSized(ctx, c, targets, sk); done || err != nil {
 		return err
 	}
-	e.eager.note(sk, func() *knownGraph { return newKnown(sk, c, targets) })
+	e.eager.note(e, sk, func() *knownGraph { return newKnown(sk, c, targets) })
 	_, err := e.playExact(ctx, c, targets, nil)
 	return err
 }
 
 // playExact plays the plan of a graph, and gives fresh arrays as run does.
 func (e *Engine) playExact(ctx context.Context, c *canonical, targets []target, with Bindings) ([]*uop.UOp, error) {
-	defer func() {
-		for _, s := range c.numbers {
-			e.memory.forget(s.cell)
-		}
-	}()
+	defer e.forgetNumbers(c)
 	vars, err := valuesOf(c.vars, with)
 	if err != nil {
 		return nil, err
