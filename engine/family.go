@@ -23,6 +23,8 @@ type family struct {
 	compiled int
 	used     int    // see compiled.used
 	plan     string // the key of its plan for these arguments; "" where there is none
+
+	arrays []*storage // of the arguments of known graphs, which are written anew for each play
 }
 
 // split gives places with new numbers arguments of their own.
@@ -102,8 +104,9 @@ func (e *Engine) generalise(c *canonical) (*family, error) {
 	if len(f.types) == 0 {
 		return f, nil
 	}
-	f.plan = f.key(outline)
-	c.key = f.plan
+	if c.key = f.key(outline); c.key != f.plan {
+		f.plan, f.arrays = c.key, nil
+	}
 	c.numbered = f
 	return f, e.bind(c, f, places)
 }
@@ -166,8 +169,8 @@ func (f *family) slots() (types []dtype.DType, n, slot, element []int) {
 	return types, n, slot, element
 }
 
-// bind puts the numbers of a graph into arrays, which become its last inputs.
-func (e *Engine) bind(c *canonical, f *family, places []place) error {
+// arguments are the elements of the arrays of the arguments.
+func (f *family) arguments(places []place) (types []dtype.DType, elements [][]uop.Value) {
 	types, n, slot, element := f.slots()
 	values := make([][]uop.Value, len(types))
 	for i := range values {
@@ -178,24 +181,49 @@ func (e *Engine) bind(c *canonical, f *family, places []place) error {
 			values[slot[k]][element[k]] = p.value
 		}
 	}
+	return types, values
+}
+
+// bind puts the numbers of a graph into arrays, which become its last inputs.
+func (e *Engine) bind(c *canonical, f *family, places []place) error {
+	types, values := f.arguments(places)
 	for i, d := range types {
 		_, s, err := e.newBuffer(d, []int{len(values[i])})
 		if err != nil {
 			return err
 		}
-		if err := e.write(s, encode(d, values[i])); err != nil {
-			return fmt.Errorf("write the numbers of a graph: %w", err)
-		}
 		c.inputs, c.numbers = append(c.inputs, s), append(c.numbers, s)
+		if err := e.writeNumbers(s, d, values[i]); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// forgetNumbers gives up the arrays of a graph's numbers.
-func (e *Engine) forgetNumbers(c *canonical) {
-	for _, s := range c.numbers {
-		e.memory.forget(s.cell)
+// rebind is bind with the arrays that the family has for known graphs.
+func (e *Engine) rebind(c *canonical, f *family, places []place) error {
+	types, values := f.arguments(places)
+	for i, d := range types {
+		if i == len(f.arrays) {
+			_, s, err := e.newBuffer(d, []int{len(values[i])})
+			if err != nil {
+				return err
+			}
+			f.arrays = append(f.arrays, s)
+		}
+		if err := e.writeNumbers(f.arrays[i], d, values[i]); err != nil {
+			return err
+		}
 	}
+	c.inputs = append(c.inputs, f.arrays...)
+	return nil
+}
+
+func (e *Engine) writeNumbers(s *storage, d dtype.DType, values []uop.Value) error {
+	if err := e.write(s, encode(d, values)); err != nil {
+		return fmt.Errorf("write the numbers of a graph: %w", err)
+	}
+	return nil
 }
 
 // number puts arguments into the graph, where numbers were bound.

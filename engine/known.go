@@ -380,8 +380,7 @@ func (e *Engine) playKnown(ctx context.Context, g *knownGraph, sk *sketch, asked
 			return false, nil
 		}
 		c.key, c.numbered = f.plan, f
-		if err := e.bind(&c, f, sk.places); err != nil {
-			e.forgetNumbers(&c)
+		if err := e.rebind(&c, f, sk.places); err != nil {
 			return true, err
 		}
 	}

@@ -49,7 +49,11 @@ func (e *Engine) play(ctx context.Context, targets []target, sk *sketch) error {
 
 // playExact plays the plan of a graph, and gives fresh arrays as run does.
 func (e *Engine) playExact(ctx context.Context, c *canonical, targets []target, with Bindings) ([]*uop.UOp, error) {
-	defer e.forgetNumbers(c)
+	defer func() {
+		for _, s := range c.numbers {
+			e.memory.forget(s.cell)
+		}
+	}()
 	vars, err := valuesOf(c.vars, with)
 	if err != nil {
 		return nil, err
