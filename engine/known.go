@@ -222,8 +222,9 @@ func (k *knownGraphs) done(sk *sketch) {
 	clear(sk.arrays)
 	clear(sk.slots)
 	clear(sk.key.bodies)
-	k.spare = &sketch{key: keyWriter{ids: sk.key.ids, buf: sk.key.buf[:0], bodies: sk.key.bodies[:0]}, arrays: sk.arrays[:0], slots: sk.slots,
+	*sk = sketch{key: keyWriter{ids: sk.key.ids, buf: sk.key.buf[:0], bodies: sk.key.bodies[:0]}, arrays: sk.arrays[:0], slots: sk.slots,
 		values: sk.values[:0], places: sk.places[:0]}
+	k.spare = sk
 }
 
 // find gives what a graph was resolved to, if it is kept and has a plan.
@@ -359,8 +360,10 @@ func (sk *sketch) numbers(arrays []*storage) (list []int, ok bool) {
 func (e *Engine) playKnown(ctx context.Context, g *knownGraph, sk *sketch, asked []target) (played bool, err error) {
 	c := *g.graph
 	targets := slices.Clone(g.targets)
-	asked = slices.Clone(asked)
-	inOrder(asked)
+	if len(asked) > 1 {
+		asked = slices.Clone(asked)
+		inOrder(asked)
+	}
 	for i, t := range asked {
 		t.value, t.on = targets[i].value, targets[i].on
 		targets[i] = t
@@ -369,6 +372,7 @@ func (e *Engine) playKnown(ctx context.Context, g *knownGraph, sk *sketch, asked
 	if g.wide != nil {
 		return e.playKnownWide(ctx, g, sk, &c, targets)
 	}
+	c.inputs = make([]*storage, 0, len(g.inputs)+4) // numbers and constants follow
 	for _, i := range g.inputs {
 		c.inputs = append(c.inputs, sk.arrays[i])
 	}

@@ -15,7 +15,8 @@ type Ints string
 
 // MakeInts packs a list.
 func MakeInts(v ...int) Ints {
-	b := make([]byte, 0, 8*len(v))
+	var room [8 * 8]byte // for as many axes as most arrays have
+	b := room[:0]
 	for _, x := range v {
 		b = binary.LittleEndian.AppendUint64(b, uint64(x))
 	}
