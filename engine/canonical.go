@@ -56,8 +56,11 @@ func canonicalize(targets []target) *canonical {
 		case uop.Var:
 			v = c.variable(u)
 		case uop.Const:
-			x, _ := u.ConstValue()
-			v = t.ConstOf(u.DType(), x)
+			a := u.Arg().(uop.ConstArg)
+			if a.ID < tag {
+				a.ID = 0
+			}
+			v = t.Make(uop.Const, u.DType(), a)
 		default:
 			v = u.WithSrc(t, of)
 		}

@@ -24,3 +24,14 @@ func (e *Engine) Waiting() int64 { return e.waiting.Load() }
 
 // FirstPlays is after how many plays graphs are looked for that are known.
 const FirstPlays = firstPlays
+
+// ForgetPlans gives up all plans and families.
+func (e *Engine) ForgetPlans() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, p := range e.plans {
+		p.unload()
+	}
+	clear(e.plans)
+	clear(e.families)
+}

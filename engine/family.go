@@ -21,7 +21,10 @@ type family struct {
 	types    []dtype.DType // of the arguments
 	ops      string        // see debugAlike
 	compiled int
-	used     int // see compiled.used
+	used     int    // see compiled.used
+	plan     string // the key of its plan for these arguments; "" where there is none
+
+	arrays []*storage // of the arguments of known graphs, which are written anew for each play
 }
 
 // split gives places with new numbers arguments of their own.
@@ -101,9 +104,29 @@ func (e *Engine) generalise(c *canonical) (*family, error) {
 	if len(f.types) == 0 {
 		return f, nil
 	}
-	c.key = f.key(outline)
+	if c.key = f.key(outline); c.key != f.plan {
+		f.plan, f.arrays = c.key, nil
+	}
 	c.numbered = f
 	return f, e.bind(c, f, places)
+}
+
+// holds says whether the family's plan is the one that these numbers are played by, as it is.
+func (f *family) holds(places []place) bool {
+	values := make([]uop.Value, len(f.types))
+	seen := make([]bool, len(f.types))
+	others := false
+	for i, p := range places {
+		others = others || p.value != f.first[i]
+		k := f.class[i] - 1
+		switch {
+		case k < 0 && p.value != f.first[i], k >= 0 && seen[k] && p.value != values[k]: // they get arguments of their own
+			return false
+		case k >= 0:
+			values[k], seen[k] = p.value, true
+		}
+	}
+	return others // the first graph has a plan without arguments
 }
 
 // all makes an argument of every number.
@@ -146,8 +169,8 @@ func (f *family) slots() (types []dtype.DType, n, slot, element []int) {
 	return types, n, slot, element
 }
 
-// bind puts the numbers of a graph into arrays, which become its last inputs.
-func (e *Engine) bind(c *canonical, f *family, places []place) error {
+// arguments are the elements of the arrays of the arguments.
+func (f *family) arguments(places []place) (types []dtype.DType, elements [][]uop.Value) {
 	types, n, slot, element := f.slots()
 	values := make([][]uop.Value, len(types))
 	for i := range values {
@@ -158,15 +181,47 @@ func (e *Engine) bind(c *canonical, f *family, places []place) error {
 			values[slot[k]][element[k]] = p.value
 		}
 	}
+	return types, values
+}
+
+// bind puts the numbers of a graph into arrays, which become its last inputs.
+func (e *Engine) bind(c *canonical, f *family, places []place) error {
+	types, values := f.arguments(places)
 	for i, d := range types {
 		_, s, err := e.newBuffer(d, []int{len(values[i])})
 		if err != nil {
 			return err
 		}
-		if err := e.write(s, encode(d, values[i])); err != nil {
-			return fmt.Errorf("write the numbers of a graph: %w", err)
-		}
 		c.inputs, c.numbers = append(c.inputs, s), append(c.numbers, s)
+		if err := e.writeNumbers(s, d, values[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rebind is bind with the arrays that the family has for known graphs.
+func (e *Engine) rebind(c *canonical, f *family, places []place) error {
+	types, values := f.arguments(places)
+	for i, d := range types {
+		if i == len(f.arrays) {
+			_, s, err := e.newBuffer(d, []int{len(values[i])})
+			if err != nil {
+				return err
+			}
+			f.arrays = append(f.arrays, s)
+		}
+		if err := e.writeNumbers(f.arrays[i], d, values[i]); err != nil {
+			return err
+		}
+	}
+	c.inputs = append(c.inputs, f.arrays...)
+	return nil
+}
+
+func (e *Engine) writeNumbers(s *storage, d dtype.DType, values []uop.Value) error {
+	if err := e.write(s, encode(d, values)); err != nil {
+		return fmt.Errorf("write the numbers of a graph: %w", err)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"encoding/binary"
 	"hash/maphash"
 	"slices"
 
@@ -11,38 +12,35 @@ import (
 
 // A program that captures nothing makes the same graph at each step, over other arrays. To resolve it and to bring it into the form that plans are
 // kept by takes longer than to play the plan of a small model. So the result for a graph is kept: a walk that makes no nodes writes down, as a
-// key, all that it depends on, which is how the graph is made, its numbers, and which of its arrays are the same.
+// key, all that it depends on, which is how the graph is made, its numbers, and which of its arrays are the same. Where numbers are other ones
+// each time, the result is kept by a key without them, see numbered.go.
 
 // sketch is a graph before it is resolved.
 type sketch struct {
+	asked  []target
 	key    keyWriter
-	arrays []*storage // in the order in which the walk meets them
+	loose  int         // how many bytes of the key are without numbers
+	values []uop.Value // the numbers, in the order in which the walk meets them
+	arrays []*storage  // in the order in which the walk meets them
 	slots  map[*storage]int
 	vars   []uop.VarArg // with their values, each once
 	fails  bool         // it cannot be resolved, or in a way that only resolving tells
+
+	family *family // whose plan it was found to be played by, with other numbers
+	places []place // and its numbers there
 }
 
 // sketch writes down what is asked for; nil: it has to be resolved. It is given back by done.
 func (e *Engine) sketch(asked []target) *sketch {
-	sk := e.eager.room
-	if e.eager.room = nil; sk == nil {
+	sk := e.eager.spare
+	if e.eager.spare = nil; sk == nil {
 		sk = &sketch{slots: map[*storage]int{}}
 	}
-	roots := make([]*uop.UOp, len(asked))
-	for i, t := range asked {
-		roots[i] = t.node
+	sk.asked = asked
+	for _, t := range asked {
 		sk.fails = sk.fails || t.value != nil
 	}
-	operands := func(u *uop.UOp) []*uop.UOp { // arrays end the walk
-		if u.Realized() != nil {
-			return nil
-		}
-		if b, _ := buffer(u); b != nil {
-			return nil
-		}
-		return e.operands(u)
-	}
-	uop.WalkBy(roots, operands, func(*uop.UOp) bool { return sk.fails }, func(u *uop.UOp) { sk.node(e, u) })
+	roots := sk.walk(e, func(u *uop.UOp) { sk.node(e, u) })
 	if sk.fails {
 		e.eager.done(sk)
 		return nil
@@ -55,8 +53,38 @@ func (e *Engine) sketch(asked []target) *sketch {
 			sk.key.int(assignments(t.node))
 		}
 		sk.key.int(dest)
+		sk.pin(nil, roots[i])
+	}
+	sk.loose = len(sk.key.buf)
+	for _, v := range sk.values {
+		sk.key.buf = binary.LittleEndian.AppendUint64(sk.key.buf, uint64(v))
 	}
 	return sk
+}
+
+// walk visits the nodes of what is asked for, to the arrays.
+func (sk *sketch) walk(e *Engine, visit func(u *uop.UOp)) (roots []*uop.UOp) {
+	operands := func(u *uop.UOp) []*uop.UOp {
+		if isArray(u) {
+			return nil
+		}
+		return e.operands(u)
+	}
+	roots = make([]*uop.UOp, len(sk.asked))
+	for i, t := range sk.asked {
+		roots[i] = t.node
+	}
+	uop.WalkBy(roots, operands, func(*uop.UOp) bool { return sk.fails }, visit)
+	return roots
+}
+
+// isArray says whether a node is in memory.
+func isArray(u *uop.UOp) bool {
+	if u.Realized() != nil {
+		return true
+	}
+	b, _ := buffer(u)
+	return b != nil
 }
 
 func (sk *sketch) node(e *Engine, u *uop.UOp) {
@@ -78,12 +106,32 @@ func (sk *sketch) node(e *Engine, u *uop.UOp) {
 		sk.key.node(u)
 		for v := u.At(0); v.Op() != uop.Buffer && v.Op() != uop.After; v = v.At(0) {
 			sk.key.int(int(v.Op()))
-			sk.key.arg(v.Arg())
+			if _, met := sk.key.ids.Get(v); v.Op() != uop.Shrink {
+				sk.key.arg(v.Arg())
+			} else if !met || isArray(v) {
+				sk.shift(v)
+			}
 		}
+		sk.pin(u, u.At(1))
+	case isNumber(u):
+		sk.key.number(u)
+		sk.key.buf = append(sk.key.buf, byte(uop.Const), byte(u.DType()))
+		v, _ := u.ConstValue()
+		sk.values = append(sk.values, v)
+	case u.Op() == uop.Shrink || u.Op() == uop.Pad:
+		sk.key.number(u)
+		sk.key.buf = append(sk.key.buf, byte(u.Op()), byte(u.DType()))
+		sk.key.int(sk.key.id(u.At(0)))
+		sk.shift(u)
+		sk.pin(u, u.At(0))
 	case u.Op() == uop.Detach:
 		sk.key.ids.Set(u, sk.key.id(u.At(0)))
+		sk.pin(u, u.At(0))
 	default:
 		sk.key.node(u)
+		for _, s := range u.Src() {
+			sk.pin(u, s)
+		}
 		if a, ok := u.Arg().(uop.ExtentArg); ok { // what resolving makes of a size asks its variables
 			for _, v := range a.Size.Vars() {
 				sk.variable(v)
@@ -132,6 +180,7 @@ type knownGraph struct {
 	inputs  []int    // for each of the graph, its number among the arrays of the sketch, but see wide
 	vars    []int    // and for each variable
 	targets []target // with stand-ins for their values, and without what belongs to a run; those of flags come last
+	numbers []int    // where numbers are left open: for each place of the outline, the number of the sketch that stands there, or −1
 	wide    *wide    // nil: it has a plan of its own
 }
 
@@ -152,9 +201,10 @@ const firstPlays = 128
 // knownGraphs are those that an engine keeps.
 type knownGraphs struct {
 	graphs map[string]*knownGraph
-	nodes  int             // of all of them
-	once   map[uint64]bool // hashes of those that were made once, and are not kept yet
-	room   *sketch         // an empty one, of which the next one has its memory; nil: there is none
+	loose  map[string]*knownGraph // those whose numbers are left open, by a key without numbers; nil: they cannot be
+	nodes  int                    // of all of them
+	once   map[uint64]bool        // hashes of those that were made once, and are not kept yet
+	spare  *sketch                // an empty one, of which the next one has its memory; nil: there is none
 }
 
 // Limits of what is kept: nodes take some hundred bytes each.
@@ -173,17 +223,21 @@ func (k *knownGraphs) done(sk *sketch) {
 	clear(sk.slots)
 	clear(sk.key.bodies)
 	sk.key.buf, sk.key.bodies, sk.key.n = sk.key.buf[:0], sk.key.bodies[:0], 0
-	sk.arrays, sk.vars, sk.fails = sk.arrays[:0], nil, false
-	k.room = sk
+	sk.arrays, sk.values, sk.places = sk.arrays[:0], sk.values[:0], sk.places[:0]
+	sk.asked, sk.loose, sk.vars, sk.fails, sk.family = nil, 0, nil, false, nil
+	k.spare = sk
 }
 
-// find gives what a graph was resolved to, if it is kept and has a plan of its own.
+// find gives what a graph was resolved to, if it is kept and has a plan.
 func (k *knownGraphs) find(e *Engine, sk *sketch) *knownGraph {
 	if sk == nil {
 		return nil
 	}
 	g := k.graphs[string(sk.key.buf)]
-	if g == nil || e.plans[g.graph.key] == nil && e.families[string(g.graph.outline().w.buf)] == nil {
+	if g == nil {
+		return k.findNumbered(e, sk)
+	}
+	if e.plans[g.graph.key] == nil && e.families[string(g.graph.outline().w.buf)] == nil {
 		return nil
 	}
 	if g.wide != nil && g.wide.family.Again(g.wide.key) { // these sizes are to have a plan of their own
@@ -192,27 +246,54 @@ func (k *knownGraphs) find(e *Engine, sk *sketch) *knownGraph {
 	return g
 }
 
-// note keeps what a graph was resolved to that is made a second time; make gives nil where that cannot be kept.
-func (k *knownGraphs) note(sk *sketch, make func() *knownGraph) {
+// note keeps what a graph was resolved to that is made a second time; make gives nil where that cannot be kept. If it had other numbers before, these
+// are left open, where make's result can be.
+func (k *knownGraphs) note(e *Engine, sk *sketch, make func() *knownGraph) {
 	if sk == nil {
 		return
 	}
-	if h := maphash.Bytes(knownSeed, sk.key.buf); !k.once[h] {
-		if k.once == nil || len(k.once) >= mostKnownOnce {
-			k.once = map[uint64]bool{}
+	if k.met(sk.key.buf) {
+		if g := make(); g != nil {
+			k.room(sk.key.n)
+			k.graphs[string(sk.key.buf)] = g
 		}
-		k.once[h] = true
+		return
+	}
+	if len(sk.values) == 0 || !k.met(sk.key.buf[:sk.loose]) {
+		return
+	}
+	if _, tried := k.loose[string(sk.key.buf[:sk.loose])]; tried {
 		return
 	}
 	g := make()
-	if g == nil {
+	if g == nil || g.wide != nil {
 		return
 	}
-	n := sk.key.n
-	if k.graphs == nil || k.nodes+n > mostKnownNodes {
-		k.graphs, k.nodes = map[string]*knownGraph{}, 0
+	if !g.open(e, sk) {
+		g = nil
 	}
-	k.graphs[string(sk.key.buf)] = g
+	k.room(sk.key.n)
+	k.loose[string(sk.key.buf[:sk.loose])] = g
+}
+
+// met says whether a key was met before.
+func (k *knownGraphs) met(key []byte) bool {
+	h := maphash.Bytes(knownSeed, key)
+	if k.once[h] {
+		return true
+	}
+	if k.once == nil || len(k.once) >= mostKnownOnce {
+		k.once = map[uint64]bool{}
+	}
+	k.once[h] = true
+	return false
+}
+
+// room makes room for a graph of n nodes.
+func (k *knownGraphs) room(n int) {
+	if k.graphs == nil || k.nodes+n > mostKnownNodes {
+		k.graphs, k.loose, k.nodes = map[string]*knownGraph{}, map[string]*knownGraph{}, 0
+	}
 	k.nodes += n
 }
 
@@ -280,8 +361,10 @@ func (sk *sketch) numbers(arrays []*storage) (list []int, ok bool) {
 func (e *Engine) playKnown(ctx context.Context, g *knownGraph, sk *sketch, asked []target) (played bool, err error) {
 	c := *g.graph
 	targets := slices.Clone(g.targets)
-	asked = slices.Clone(asked)
-	inOrder(asked)
+	if len(asked) > 1 {
+		asked = slices.Clone(asked)
+		inOrder(asked)
+	}
 	for i, t := range asked {
 		t.value, t.on = targets[i].value, targets[i].on
 		targets[i] = t
@@ -290,11 +373,21 @@ func (e *Engine) playKnown(ctx context.Context, g *knownGraph, sk *sketch, asked
 	if g.wide != nil {
 		return e.playKnownWide(ctx, g, sk, &c, targets)
 	}
+	c.inputs = make([]*storage, 0, len(g.inputs)+4) // numbers and constants follow
 	for _, i := range g.inputs {
 		c.inputs = append(c.inputs, sk.arrays[i])
 	}
 	for _, i := range g.vars {
 		c.vars = append(c.vars, sk.vars[i])
+	}
+	if f := sk.family; f != nil {
+		if e.plans[f.plan] == nil { // it went with a device that was lost
+			return false, nil
+		}
+		c.key, c.numbered = f.plan, f
+		if err := e.rebind(&c, f, sk.places); err != nil {
+			return true, err
+		}
 	}
 	_, err = e.playExact(ctx, &c, targets, nil)
 	return true, err

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"math"
 	"runtime"
 	"testing"
 	"time"
@@ -269,4 +270,148 @@ func TestKnownGraphsOfManySizesWithoutMemory(t *testing.T) {
 	require.Zero(t, e.Stats().Shared-before.Shared)
 	require.Positive(t, e.Stats().Compiled-before.Compiled)
 	require.Zero(t, read(t, e, held)[0])
+}
+
+// numbered runs f with other numbers on an engine until they are left open, and expects that graphs with new ones are known then. Each result has the bits
+// that an engine gives that knows no graph.
+func numbered(t *testing.T, f func(e *engine.Engine, run int) []float32, known int) {
+	t.Helper()
+	ctx := context.Background()
+	e, fresh := open(t, engine.Options{}), open(t, engine.Options{})
+	for i := 0; e.Stats().Plays < engine.FirstPlays; i++ {
+		require.NoError(t, e.Realize(ctx, floats(t, e, []float32{1}, 1).Add(floats(t, e, []float32{float32(i)}, 1))))
+	}
+	before := 0
+	for run := range 12 {
+		if run == 4 {
+			before = e.Stats().Known
+		}
+		require.Equal(t, bits(f(fresh, run)), bits(f(e, run)), run)
+	}
+	require.Zero(t, fresh.Stats().Known)
+	require.Equal(t, known, e.Stats().Known-before)
+}
+
+func bits(list []float32) (out []uint32) {
+	for _, x := range list {
+		out = append(out, math.Float32bits(x))
+	}
+	return out
+}
+
+// A graph with other numbers is that of its family: scalars of several types, and where something begins.
+func TestKnownNumbers(t *testing.T) {
+	ctx := context.Background()
+	rows := make([]float32, 16*3)
+	for i := range rows {
+		rows[i] = float32(i*i%17) - 5
+	}
+	numbered(t, func(e *engine.Engine, run int) []float32 {
+		x := floats(t, e, rows, 16, 3).Shrink([]int{run, 0}, []int{run + 2, 3})
+		y := x.Mul(x.Float(0.1 * float64(run))).Add(x.Cast(dtype.I32).Add(x.Cast(dtype.I32).Int(run)).Cast(dtype.F32))
+		y = y.Pad([]int{run % 3, 0}, []int{2 - run%3, 0}).Sub(y.Cast(dtype.F64).Mul(y.Cast(dtype.F64).Float(1/float64(run+1))).Reduce(uop.Sum, 0, 1).Cast(dtype.F32).Reshape(1, 1).Expand(4, 3))
+		require.NoError(t, e.Realize(ctx, y))
+		return read(t, e, y)
+	}, 8)
+}
+
+// Numbers that are special are bound as they are, and the one that the first graph had, which has a plan of its own, is known when it came twice.
+func TestKnownSpecialNumbers(t *testing.T) {
+	ctx := context.Background()
+	negative := math.Copysign(0, -1)
+	list := []float64{2, 3, 4, 5, negative, 0, math.Inf(1), math.NaN(), -1, 2, 2, 2}
+	numbered(t, func(e *engine.Engine, run int) []float32 {
+		x := floats(t, e, []float32{1, -2, 0, 3}, 4)
+		y := x.Mul(x.Float(list[run])).Max(x.Float(-100))
+		require.NoError(t, e.Realize(ctx, y))
+		return read(t, e, y)
+	}, 7)
+}
+
+// Numbers that were equal so far part, and others that differed are equal: the same nodes then.
+func TestKnownNumbersPart(t *testing.T) {
+	ctx := context.Background()
+	list := [][2]float64{{1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 7}, {8, 9}, {10, 11}, {12, 12}, {13, 13}, {14, 15}, {16, 16}}
+	numbered(t, func(e *engine.Engine, run int) []float32 {
+		x := floats(t, e, []float32{1, -2, 0, 3}, 4)
+		y := x.Mul(x.Float(list[run][0])).Exp2().Add(x.Mul(x.Float(list[run][1])))
+		require.NoError(t, e.Realize(ctx, y))
+		return read(t, e, y)
+	}, 6)
+}
+
+// What a number decides, as where elements lie or a truth value, is part of what is known.
+func TestKnownNumbersThatDecide(t *testing.T) {
+	ctx := context.Background()
+	numbered(t, func(e *engine.Engine, run int) []float32 {
+		x := floats(t, e, []float32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, 12)
+		at := x.Home().Iota(3).Mul(x.Home().Index(1 + run%2)).Add(x.Home().Index(5 + run%3))
+		y := x.Gather(at, 0).Mul(x.Float(float64(run) + 0.5))
+		y = y.Add(uop.NewInt(dtype.Bool, run%2).Where(x.Float(1), x.Float(2)).Reshape(1).Expand(3))
+		require.NoError(t, e.Realize(ctx, y))
+		return read(t, e, y)
+	}, 8)
+}
+
+// A table is updated where a number says, also through a view that was read. The first row that is read has a plan of its own, known the third time.
+func TestKnownUpdates(t *testing.T) {
+	ctx := context.Background()
+	tables := map[*engine.Engine]*uop.UOp{}
+	for _, read1 := range []bool{false, true} {
+		clear(tables)
+		numbered(t, func(e *engine.Engine, run int) []float32 {
+			table := tables[e]
+			if table == nil {
+				table = floats(t, e, make([]float32, 12), 4, 3)
+			}
+			row := table.Shrink([]int{run * 3 % 4, 0}, []int{run*3%4 + 1, 3})
+			at := row.Shrink([]int{0, run % 3}, []int{1, run%3 + 1})
+			if read1 {
+				require.NoError(t, e.Realize(ctx, row))
+			}
+			next := table.After(at.Store(at.Add(at.Float(float64(run) + 0.5))))
+			require.NoError(t, e.Realize(ctx, next))
+			tables[e] = next.Realized()
+			return read(t, e, next)
+		}, map[bool]int{false: 8, true: 15}[read1])
+	}
+}
+
+// What values tell is told of a graph with other numbers too.
+func TestKnownNumbersChecked(t *testing.T) {
+	ctx := context.Background()
+	numbered(t, func(e *engine.Engine, run int) []float32 {
+		x, i := floats(t, e, []float32{1, 2}, 2), integers(t, e, int32(run), 1)
+		bad, good := checked(x.Mul(x.Float(float64(run))), i, 9, "Take"), x.Add(x.Float(0.5*float64(run)))
+		require.NoError(t, e.Realize(ctx, bad, good))
+		if run < 9 {
+			return append(read(t, e, bad), read(t, e, good)...)
+		}
+		var wrong *engine.ValueError
+		require.ErrorAs(t, readError(e, bad), &wrong)
+		return read(t, e, good)
+	}, 8)
+}
+
+// A family and its plan may be forgotten.
+func TestKnownNumbersForgotten(t *testing.T) {
+	ctx := context.Background()
+	e := open(t, engine.Options{})
+	step := func(n float32) []float32 {
+		x := floats(t, e, []float32{1, 2}, 2)
+		y := x.Mul(x.Float(float64(n)))
+		require.NoError(t, e.Realize(ctx, y))
+		return read(t, e, y)
+	}
+	for i := range engine.FirstPlays + 4 {
+		step(float32(i))
+	}
+	before := e.Stats().Known
+	require.Equal(t, []float32{500, 1000}, step(500))
+	require.Equal(t, 1, e.Stats().Known-before)
+	e.ForgetPlans()
+	require.Equal(t, []float32{501, 1002}, step(501))
+	require.Equal(t, []float32{502, 1004}, step(502))
+	require.Equal(t, []float32{503, 1006}, step(503))
+	require.Equal(t, 2, e.Stats().Known-before)
 }

@@ -21,6 +21,8 @@ type outliner struct {
 	w      keyWriter
 	ops    []byte // without any argument
 	places []place
+	tags   []uint64 // of the places, see tag
+	fixed  []uint64 // tags of numbers that have no place
 
 	table  *uop.Table // nil: nothing is built
 	number func(i int) *uop.UOp
@@ -127,22 +129,38 @@ func (o *outliner) constant(u, c *uop.UOp) *uop.UOp {
 	o.w.int(int(d))
 	value, _ := c.ConstValue()
 	var n *uop.UOp
+	id := c.Arg().(uop.ConstArg).ID
 	switch {
-	case d == dtype.Index && compares(u) && -mostIndex <= value.Int() && value.Int() <= mostIndex:
-		o.w.int(1)
-		if n = o.place(place{dtype.I32, value}); n != nil {
-			n = within(n, -mostIndex, mostIndex)
-		}
-	case d == dtype.Bool || d == dtype.Index || d == dtype.F64 && !meets(u): // decides structure; needs bounds; folds
+	case !free(u, c):
+		o.fix(id)
 		o.w.int(0)
 		o.w.arg(c.Arg())
+	case d == dtype.Index:
+		o.w.int(1)
+		if n = o.place(place{dtype.I32, value}, id); n != nil {
+			n = within(n, -mostIndex, mostIndex)
+		}
 	default:
-		n = o.place(place{d, value})
+		n = o.place(place{d, value}, id)
 	}
 	if n == nil {
 		return o.build(c, nil)
 	}
 	return n
+}
+
+// free says whether a constant that u (nil: a root) uses has a place there.
+func free(u, c *uop.UOp) bool {
+	switch c.DType() {
+	case dtype.Bool: // decides structure
+		return false
+	case dtype.Index: // needs bounds
+		value, _ := c.ConstValue()
+		return compares(u) && -mostIndex <= value.Int() && value.Int() <= mostIndex
+	case dtype.F64: // folds
+		return meets(u)
+	}
+	return true
 }
 
 // meets says whether u has an operand that is no constant. If not it may be folded, on a device that lacks its type.
@@ -162,9 +180,16 @@ func compares(u *uop.UOp) bool {
 	return u != nil && (u.Op() == uop.Add || u.Op() == uop.Less || u.Op() == uop.Equal || u.Op() == uop.Max)
 }
 
+// fix notes that a number has no place.
+func (o *outliner) fix(id uint64) {
+	if id >= tag {
+		o.fixed = append(o.fixed, id)
+	}
+}
+
 // place notes a number and gives what stands for it, if anything does.
-func (o *outliner) place(p place) *uop.UOp {
-	o.places = append(o.places, p)
+func (o *outliner) place(p place, id uint64) *uop.UOp {
+	o.places, o.tags = append(o.places, p), append(o.tags, id)
 	if o.table == nil {
 		return nil
 	}

@@ -42,7 +42,7 @@ func (e *Engine) play(ctx context.Context, targets []target, sk *sketch) error {
 	if done, err := e.playSized(ctx, c, targets, sk); done || err != nil {
 		return err
 	}
-	e.eager.note(sk, func() *knownGraph { return newKnown(sk, c, targets) })
+	e.eager.note(e, sk, func() *knownGraph { return newKnown(sk, c, targets) })
 	_, err := e.playExact(ctx, c, targets, nil)
 	return err
 }
@@ -105,7 +105,9 @@ func (e *Engine) run(ctx context.Context, p *compiled, inputs []*storage, vars [
 	}); err != nil {
 		return nil, err
 	}
-	e.note(&step{args: args, plan: p, vars: vars}, written...)
+	if e.machine.MayBeLost {
+		e.note(&step{args: args, plan: p, vars: vars}, written...)
+	}
 	goruntime.KeepAlive(inputs)
 	for i, t := range targets {
 		if fresh[i] != nil && t.node != nil && t.flags == nil {
@@ -113,7 +115,11 @@ func (e *Engine) run(ctx context.Context, p *compiled, inputs []*storage, vars [
 		}
 	}
 	e.commit(targets)
-	if err := e.inherit(ctx, targets, stores, func(i int, each func(*storage)) {
+	if sure(targets, inputs) {
+		for _, s := range stores {
+			s.doubts = nil
+		}
+	} else if err := e.inherit(ctx, targets, stores, func(i int, each func(*storage)) {
 		for slot, s := range inputs {
 			if s.doubts != nil && p.reads[i].has(slot) {
 				each(s)
@@ -123,6 +129,21 @@ func (e *Engine) run(ctx context.Context, p *compiled, inputs []*storage, vars [
 		return nil, err
 	}
 	return fresh, e.checkpointIf(ctx, busy)
+}
+
+// sure says that nothing is to be found wrong with what a play computes, as with most.
+func sure(targets []target, inputs []*storage) bool {
+	for _, s := range inputs {
+		if s.doubts != nil {
+			return false
+		}
+	}
+	for i := range targets {
+		if t := &targets[i]; t.flags != nil || t.on != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // playOnce plays, once more after a collection if the device is full.

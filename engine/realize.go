@@ -73,7 +73,7 @@ func (e *Engine) compute(ctx context.Context, nodes []*uop.UOp) error {
 				played, err = e.playKnown(ctx, k, sk, asked)
 				return err
 			})
-			if played || !cannotBeWide(err) {
+			if played || err != nil && !cannotBeWide(err) {
 				return err
 			}
 		}
@@ -394,14 +394,22 @@ func (r *resolver) update(view, v *uop.UOp) *uop.UOp {
 			for i := range hi {
 				hi[i] = src.Shape()[i] - hi[i]
 			}
-			inside := spread(uop.NewInt(dtype.Bool, 1), v.Shape()).Pad(lo, hi)
-			v = inside.Where(v.Pad(lo, hi), r.of(src))
+			inside := shifted(spread(uop.NewInt(dtype.Bool, 1), v.Shape()), lo, hi, a.ID)
+			v = inside.Where(shifted(v, lo, hi, a.ID), r.of(src))
 		default:
 			panic(fmt.Sprintf("BUG: store through %v", view))
 		}
 		view = src
 	}
 	return v
+}
+
+// shifted is Pad with an ID.
+func shifted(v *uop.UOp, lo, hi []int, id uint64) *uop.UOp {
+	if id == 0 {
+		return v.Pad(lo, hi)
+	}
+	return v.Home().Make(uop.Pad, v.DType(), uop.PadArg{Lo: uop.MakeInts(lo...), Hi: uop.MakeInts(hi...), ID: id}, v)
 }
 
 // spread repeats a scalar to a shape.

@@ -17,11 +17,12 @@ func (o *outliner) shift(u *uop.UOp, src []*uop.UOp) {
 	lo, hi := a.Lo.Slice(), a.Hi.Slice()
 	moved := make([]*uop.UOp, len(in))
 	for i := range in {
-		if in[i] == out[i] || in[i] == 0 || max(in[i], out[i]) > math.MaxInt32 {
+		if !moves(in, out, i) {
+			o.fix(of(a.ID, i))
 			o.w.int(lo[i])
 			continue
 		}
-		moved[i] = o.place(place{dtype.I32, uop.Value(lo[i])})
+		moved[i] = o.place(place{dtype.I32, uop.Value(lo[i])}, of(a.ID, i))
 		if moved[i] == nil {
 			continue
 		}
@@ -50,6 +51,11 @@ func (o *outliner) shift(u *uop.UOp, src []*uop.UOp) {
 		v = movedBy(v, i, out[i], by)
 	}
 	o.done[u] = v
+}
+
+// moves says whether where a Shrink or Pad begins on an axis is a number.
+func moves(in, out uop.Shape, axis int) bool {
+	return in[axis] != out[axis] && in[axis] != 0 && max(in[axis], out[axis]) <= math.MaxInt32
 }
 
 // within is an integer as an index from lo to hi.

@@ -59,7 +59,7 @@ func (e *Engine) playSized(ctx context.Context, c *canonical, targets []target, 
 		return false, nil
 	}
 	played, err := e.playInstance(ctx, x, of.inputs, targets, func(nodes []*uop.UOp, c *canonical, targets []target, list []back) {
-		e.eager.note(sk, func() *knownGraph {
+		e.eager.note(e, sk, func() *knownGraph {
 			return knownWide(sk, &wide{family: f, key: key, x: x, back: list}, of.inputs, nodes, c, targets)
 		})
 	})

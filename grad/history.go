@@ -6,6 +6,7 @@ import "github.com/weft-ml/weft/uop"
 // gradient may be asked for without it being 0 by the way roots are built.
 func Dependent(roots ...*uop.UOp) (out []*uop.UOp) {
 	integer := func(u *uop.UOp) bool { return !u.DType().IsFloat() }
+	out = make([]*uop.UOp, 0, 32)
 	uop.WalkBy(roots, differentiable, integer, func(u *uop.UOp) { out = append(out, u) })
 	return out
 }

@@ -15,7 +15,8 @@ type Ints string
 
 // MakeInts packs a list.
 func MakeInts(v ...int) Ints {
-	b := make([]byte, 0, 8*len(v))
+	var room [8 * 8]byte // for as many axes as most arrays have
+	b := room[:0]
 	for _, x := range v {
 		b = binary.LittleEndian.AppendUint64(b, uint64(x))
 	}
@@ -85,7 +86,11 @@ type (
 	// RegArg is a named value of a lowered kernel.
 	RegArg struct{ ID int }
 	// PadArg holds two numbers an axis: zeros before and after (Pad), or first and past-last index (Shrink).
-	PadArg struct{ Lo, Hi Ints }
+	// ID is as that of a ConstArg.
+	PadArg struct {
+		Lo, Hi Ints
+		ID     uint64
+	}
 	// SlideArg is out[… i … k …] = in[… i + Step·k + Lo … k …] with i on Axis (new size N), k on By, zero outside.
 	SlideArg struct{ Axis, By, Step, Lo, N int }
 	// ReduceArg is a reduction with a monoid. The first Parts sources are the values to merge. At tensor level

@@ -248,7 +248,7 @@ func (u *UOp) Pad(lo, hi []int) *UOp {
 	if zero(lo) && zero(hi) && len(lo) == len(u.shape) && len(hi) == len(u.shape) {
 		return u
 	}
-	return u.home.Make(Pad, u.dtype, PadArg{MakeInts(lo...), MakeInts(hi...)}, u)
+	return u.home.Make(Pad, u.dtype, PadArg{Lo: MakeInts(lo...), Hi: MakeInts(hi...)}, u)
 }
 
 // Shrink keeps lo[i] … hi[i]−1 of axis i.
@@ -256,7 +256,7 @@ func (u *UOp) Shrink(lo, hi []int) *UOp {
 	if zero(lo) && u.shape.Equal(hi) && len(lo) == len(u.shape) {
 		return u
 	}
-	return u.home.Make(Shrink, u.dtype, PadArg{MakeInts(lo...), MakeInts(hi...)}, u)
+	return u.home.Make(Shrink, u.dtype, PadArg{Lo: MakeInts(lo...), Hi: MakeInts(hi...)}, u)
 }
 
 // Flip reverses axes.

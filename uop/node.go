@@ -24,6 +24,7 @@ type UOp struct {
 	dtype    dtype.DType
 	arg      Arg
 	src      []*UOp
+	room     [2]*UOp // for the operands of most
 	shape    Shape
 	sizes    *[]Size // nil: no axis varies
 	hash     uint64

@@ -110,7 +110,7 @@ func (s *set) place(u *UOp) {
 }
 
 // Make gives the node with these fields. It infers the shape, which panics with a *ShapeError
-// when the operands do not fit. src is kept.
+// when the operands do not fit.
 func (t *Table) Make(o Op, d dtype.DType, a Arg, src ...*UOp) *UOp {
 	h := mix(uint64(o)<<8|uint64(d), hashArg(a))
 	for _, s := range src {
@@ -125,7 +125,12 @@ func (t *Table) Make(o Op, d dtype.DType, a Arg, src ...*UOp) *UOp {
 	}
 	u := t.prev.find(h, o, d, a, src)
 	if u == nil {
-		u = &UOp{op: o, dtype: d, arg: a, src: src, hash: h, home: t}
+		u = &UOp{op: o, dtype: d, arg: a, hash: h, home: t}
+		u.src = u.room[:0:len(u.room)]
+		if len(src) > len(u.room) {
+			u.src = make([]*UOp, 0, len(src))
+		}
+		u.src = append(u.src, src...)
 		u.shape = infer(u)
 		for _, s := range src {
 			if s.sizes != nil || o == Extent {

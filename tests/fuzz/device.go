@@ -70,6 +70,9 @@ func (o Options) suffix() string {
 	if o.Known {
 		s += " KNOWN"
 	}
+	if o.Others {
+		s += " OTHERS"
+	}
 	if o.Check {
 		s += " CHECK"
 	}

@@ -69,7 +69,14 @@ func startOn(p *Program, name string) (s *started, err error) {
 // eagerly carries a program out that captures nothing.
 func (p *Program) eagerly(run int) (values []T, err error) {
 	for i := range p.Ops {
-		if values, err = play(&p.Ops[i], values, run); err != nil {
+		o := &p.Ops[i]
+		if p.Options.Others && run > 0 && o.Name != leafOp && o.Name != realizeOp {
+			if t, err := attempt(o.renumbered(run), values); err == nil {
+				values = append(values, t)
+				continue
+			}
+		}
+		if values, err = play(o, values, run); err != nil {
 			return nil, fmt.Errorf("op %d, %s: %w", i, p.Ops[i].Name, err)
 		}
 	}

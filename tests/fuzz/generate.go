@@ -124,8 +124,10 @@ func OptionsOf(seed uint64) (o Options) {
 		o.Check = true
 	case 4:
 		o.Numbers = true
-	case 5, 6:
+	case 5:
 		o.Known = true
+	case 6:
+		o.Known, o.Others = true, true
 	}
 	return o
 }

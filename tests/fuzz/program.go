@@ -26,6 +26,7 @@ type Options struct {
 	Directives uint64 // not 0: kernels have random directives of this seed beside the chosen ones
 	Numbers    bool   // constants and shifts are arguments of plans, as if others had come before
 	Known      bool   // a program that captures nothing ran before, with other elements, so that its graphs are known
+	Others     bool   // and with other numbers
 	Check      bool   // graphs are evaluated before and after each phase of their schedule, kernels before and after each pass
 }
 

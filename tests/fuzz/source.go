@@ -16,7 +16,7 @@ func (p *Program) Source() string {
 	w := &writer{p: p}
 	w.names()
 	if o := p.Options; o.NoOpt || o.StoreAll || o.Numbers || o.Known || o.Directives != 0 {
-		fmt.Fprintf(&w.b, "// engine.Options{NoOpt: %v, StoreAll: %v, Numbers: %v}, random directives %d; run twice with other elements before: %v\n", o.NoOpt, o.StoreAll, o.Numbers, o.Directives, o.Known)
+		fmt.Fprintf(&w.b, "// engine.Options{NoOpt: %v, StoreAll: %v, Numbers: %v}, random directives %d; run twice with other elements before: %v, and other numbers: %v\n", o.NoOpt, o.StoreAll, o.Numbers, o.Directives, o.Known, o.Others)
 	}
 	if len(p.Inputs) > 0 {
 		w.captured()

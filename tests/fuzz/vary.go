@@ -3,6 +3,7 @@ package fuzz
 import (
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/weft-ml/weft/tensor"
 )
@@ -47,6 +48,34 @@ func varyText(name string, args []string) string {
 	axis := 0
 	_, _ = fmt.Sscan(args[1], &axis)
 	return fmt.Sprintf("part := %s.Narrow(%s, 0, %s)\n%s := part%s\n", args[0], args[1], args[2], name, fmt.Sprintf(ways[how].text, axis))
+}
+
+// numeric are ops whose integers are numbers of a graph rather than what shapes are made of.
+var numeric = map[string]bool{"Add": true, "Sub": true, "Mul": true, "Div": true, "Maximum": true, "Minimum": true, "AddAssign": true, "SubAssign": true,
+	"MulAssign": true, "DivAssign": true, assignOp: true, setAtOp: true, "At": true, "Lt": true, "Gt": true, "Le": true, "Ge": true, "Eq": true, "Roll": true}
+
+// renumbered is an op of the same form with other numbers, if there is one.
+func (o *Op) renumbered(run int) *Op {
+	out := *o
+	out.Args = slices.Clone(o.Args)
+	for i := range out.Args {
+		switch a := &out.Args[i]; {
+		case a.Kind == Float:
+			a.X += float64(run) / 4
+		case a.Kind == Int && (o.Name == "Narrow" && i == 2 || numeric[o.Name]):
+			a.N = other(a.N, run)
+		case a.Kind == Span && a.List[2] == 1 && a.List[0] >= run:
+			a.List = []int{a.List[0] - run, a.List[1] - run, 1}
+		}
+	}
+	return &out
+}
+
+func other(n, run int) int {
+	if n >= run {
+		return n - run
+	}
+	return n + run
 }
 
 // boundVar is a variable with a value.
