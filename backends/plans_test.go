@@ -129,7 +129,7 @@ func TestPlansAreKeptWithTheirConstants(t *testing.T) {
 	var want []byte
 	var kernels []int
 	for _, own := range []bool{false, false, true, true} {
-		e, err := engine.Open("CPU", engine.Options{CacheDir: dir, OwnNumbers: own})
+		e, err := engine.Open("CPU", engine.Options{CacheDir: dir, OwnConstants: own})
 		require.NoError(t, err)
 		y := steps(matrix(t, e))
 		got := computed(t, e, y, 4*256*256)

@@ -46,16 +46,16 @@ type Options struct {
 	SearchClock func() time.Duration
 	// Directives are choices that come with a program: a file of weft tune export. They count with Search 0 too, for kernels for which
 	// the model still chooses as it did then.
-	Directives []byte
-	StoreAll   bool // no fusion: every node that computes is stored (tests)
-	OwnNumbers bool // kernels that differ in constants only are kernels of their own: a plan has no arrays but those of the program
-	OwnSizes   bool // each combination of sizes has a plan of its own, however many there are
-	EarlySizes bool // from the third combination of sizes on one plan is for all, also where it is a few kernels (tests)
-	Numbers    bool // every number of a graph that can be an argument of its plan is one from the first time on (tests)
-	Unfolded   bool // captured functions compute everything in each run, also what is the same in all (tests)
-	Unchecked  bool // do not look for indices outside, classes that do not exist, singular matrices: see ValueError
-	Debug      int  // 0 … 6, see the architecture
-	Plain      bool // what Debug shows has no colours: it is read elsewhere than on a terminal
+	Directives   []byte
+	StoreAll     bool // no fusion: every node that computes is stored (tests)
+	OwnConstants bool // kernels that differ in constants only are kernels of their own: a plan has no arrays but those of the program
+	OwnSizes     bool // each combination of sizes has a plan of its own, however many there are
+	EarlySizes   bool // from the third combination of sizes on one plan is for all, also where it is a few kernels (tests)
+	Numbers      bool // every number of a graph that can be an argument of its plan is one from the first time on (tests)
+	Unfolded     bool // captured functions compute everything in each run, also what is the same in all (tests)
+	Unchecked    bool // do not look for indices outside, classes that do not exist, singular matrices: see ValueError
+	Debug        int  // 0 … 6, see the architecture
+	Plain        bool // what Debug shows has no colours: it is read elsewhere than on a terminal
 	// Origins has every node made from now on, by whatever engine, remember the method and the line of the program that made it: kernels
 	// are printed with them (View, Debug 2). It costs some microseconds an operation of a tensor. Debug 2 and more sets it.
 	Origins bool

@@ -54,7 +54,7 @@ func (e *Engine) planText(c *canonical) string {
 	if e.opts.StoreAll {
 		w.int(2)
 	}
-	if e.opts.OwnNumbers {
+	if e.opts.OwnConstants {
 		w.int(3)
 	}
 	w.int(int(e.machine.Target.Limits.MaxBytes))

@@ -64,7 +64,7 @@ func TestLayersAlikeButForConstants(t *testing.T) {
 	var want []float32
 	for _, own := range []bool{true, false} {
 		s := &slot{}
-		e, err := engine.New(s.backend(), engine.Options{OwnNumbers: own})
+		e, err := engine.New(s.backend(), engine.Options{OwnConstants: own})
 		require.NoError(t, err)
 		defer e.Close()
 		x := floats(t, e, data, 64, 300)

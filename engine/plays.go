@@ -25,10 +25,10 @@ type PlayArg struct {
 type PlayKind uint8
 
 const (
-	PlaySlot   PlayKind = iota // N is an input, or from the number of inputs on an array, in the order of Saved
-	PlayKept                   // value N of those that are computed once
-	PlayTarget                 // target N of those of Saved, in fresh memory
-	PlayConstant               // constant N of the plan
+	PlaySlot     PlayKind = iota // N is an input, or from the number of inputs on an array, in the order of Saved
+	PlayKept                     // value N of those that are computed once
+	PlayTarget                   // target N of those of Saved, in fresh memory
+	PlayConstant                 // constant N of the plan
 )
 
 // Plays are the plan of a run, and the one that computes what is the same in all runs: nil where there is nothing. arrays are the

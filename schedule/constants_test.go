@@ -61,7 +61,7 @@ func TestConstantsThatStay(t *testing.T) {
 			zero = x.Float(0).Neg()
 		}
 		v := m.Where(x, x.Float(float64(i/2))).Add(zero).Sin().Contiguous()
-		at := list.Add(list.Int(i/2)).Max(list.Int(0)).Neg().Max(list.Int(-4)).Neg()
+		at := list.Add(list.Int(i / 2)).Max(list.Int(0)).Neg().Max(list.Int(-4)).Neg()
 		roots = append(roots, schedule.Root{Value: v, Dest: -1}, schedule.Root{Value: x.Gather(at, 0).Mul(x.Float(3)).Contiguous(), Dest: -1}, schedule.Root{Value: x.Add(x.Float(float64(i / 2))).Exp2().Mul(x).Contiguous(), Dest: -1})
 	}
 	r := w.checkGraph(t, &schedule.Graph{Table: w.t, Inputs: w.inputs, Roots: roots}, schedule.Config{Alike: 1, MaxBindings: 3})

@@ -66,7 +66,7 @@ var cases = map[string]struct {
 			for i := range 7 {
 				scale := 0.3 + 0.1*float64(i)
 				for range 5 {
-					x = x.Div(scale).Round().Add(i - 3).Clamp(-9, 9).Mul(scale).Add(x.Sin()).Mul(0.7 - scale/2)
+					x = x.Div(scale).Round().Add(i-3).Clamp(-9, 9).Mul(scale).Add(x.Sin()).Mul(0.7 - scale/2)
 				}
 				x = x.Sub(x.Max()).Contiguous()
 			}
