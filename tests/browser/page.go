@@ -285,19 +285,29 @@ func (p *Page) Mouse(points ...[2]float64) error {
 type Box struct{ X, Y, Width, Height float64 }
 
 // At gives the box of the first element that a selector finds, after scrolling it into sight.
-func (p *Page) At(selector string) (Box, error) {
+func (p *Page) At(selector string) (Box, error) { return At(p.Run, selector) }
+
+// At is that of a page of any browser, whose Run run is. It waits until two looks find the element in the same place: what a page shows late moves what is below.
+func At(run func(body string, result any) error, selector string) (Box, error) {
 	quoted, _ := json.Marshal(selector)
-	var b *Box
-	err := p.Run(`const e = document.querySelector(`+string(quoted)+`); if (!e) return null
-		e.scrollIntoView({block: 'center', behavior: 'instant'}); const r = e.getBoundingClientRect()
-		return {X: r.x, Y: r.y, Width: r.width, Height: r.height}`, &b)
-	if err == nil && b == nil {
-		err = fmt.Errorf("the page has no %s", selector)
+	var before *Box
+	for range 100 {
+		var b *Box
+		err := run(`const e = document.querySelector(`+string(quoted)+`); if (!e) return null
+			e.scrollIntoView({block: 'center', behavior: 'instant'}); const r = e.getBoundingClientRect()
+			return {X: r.x, Y: r.y, Width: r.width, Height: r.height}`, &b)
+		switch {
+		case err != nil:
+			return Box{}, err
+		case b == nil:
+			return Box{}, fmt.Errorf("the page has no %s", selector)
+		case before != nil && *b == *before:
+			return *b, nil
+		}
+		before = b
+		time.Sleep(50 * time.Millisecond)
 	}
-	if err != nil {
-		return Box{}, err
-	}
-	return *b, nil
+	return Box{}, fmt.Errorf("%s moves all the time", selector)
 }
 
 // Click clicks the middle of an element.

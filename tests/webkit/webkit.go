@@ -152,10 +152,12 @@ func (b *Browser) Close() error {
 // patience is how long one request may take.
 const patience = 3 * time.Minute
 
-var client = &http.Client{Timeout: patience + 10*time.Second}
-
 // call makes a request of the driver. What it answers goes to result, unless that is nil.
 func (b *Browser) call(method, path string, body, result any) error {
+	return b.callWithin(patience+10*time.Second, method, path, body, result)
+}
+
+func (b *Browser) callWithin(within time.Duration, method, path string, body, result any) error {
 	var sent io.Reader
 	if method == "POST" {
 		text, err := json.Marshal(body)
@@ -168,7 +170,7 @@ func (b *Browser) call(method, path string, body, result any) error {
 	if err != nil {
 		return err
 	}
-	res, err := client.Do(r)
+	res, err := (&http.Client{Timeout: within}).Do(r)
 	if err != nil {
 		return err
 	}
@@ -205,12 +207,18 @@ func (b *Browser) Open(url string) (*Page, error) {
 	}
 	wanted := object{"webkitgtk:browserOptions": object{"binary": b.miniature, "args": []string{"--automation"}},
 		"timeouts": object{"script": patience.Milliseconds(), "pageLoad": patience.Milliseconds()}}
-	if err := b.call("POST", "/session", object{"capabilities": object{"alwaysMatch": wanted}}, &made); err != nil {
+	var err error
+	for range 3 { // now and then the driver never hears of a browser that it has started
+		if err = b.callWithin(45*time.Second, "POST", "/session", object{"capabilities": object{"alwaysMatch": wanted}}, &made); err == nil || !os.IsTimeout(err) {
+			break
+		}
+	}
+	if err != nil {
 		return nil, err
 	}
 	b.Version = "WebKitGTK " + made.Capabilities.BrowserVersion
 	p := &Page{b: b, session: "/session/" + made.SessionID}
-	err := p.post("/window/rect", object{"width": 1280, "height": 950}, nil)
+	err = p.post("/window/rect", object{"width": 1280, "height": 950}, nil)
 	if err == nil {
 		err = p.post("/url", object{"url": url}, nil)
 	}
@@ -249,16 +257,8 @@ func (p *Page) Eventually(expression string, within time.Duration) error {
 
 // Click clicks the middle of the first element that a selector finds, after scrolling it into sight.
 func (p *Page) Click(selector string) error {
-	name, err := json.Marshal(selector)
+	at, err := browser.At(p.Run, selector)
 	if err != nil {
-		return err
-	}
-	var at browser.Box
-	if err := p.Run(`const e = document.querySelector(`+string(name)+`)
-		if (!e) throw new Error('no element ' + `+string(name)+`)
-		e.scrollIntoView({ block: 'center', behavior: 'instant' })
-		const r = e.getBoundingClientRect()
-		return { X: r.x, Y: r.y, Width: r.width, Height: r.height }`, &at); err != nil {
 		return err
 	}
 	return p.Mouse([2]float64{at.X + at.Width/2, at.Y + at.Height/2})
