@@ -287,11 +287,11 @@ type Box struct{ X, Y, Width, Height float64 }
 // At gives the box of the first element that a selector finds, after scrolling it into sight.
 func (p *Page) At(selector string) (Box, error) { return At(p.Run, selector) }
 
-// At is that of a page of any browser, whose Run run is. It waits until two looks find the element in the same place: what a page shows late moves what is below.
+// At is that of a page of any browser, whose Run run is. It waits, for a while, until two looks find the element in the same place: what a page shows late moves what is below.
 func At(run func(body string, result any) error, selector string) (Box, error) {
 	quoted, _ := json.Marshal(selector)
 	var before *Box
-	for range 100 {
+	for range 40 {
 		var b *Box
 		err := run(`const e = document.querySelector(`+string(quoted)+`); if (!e) return null
 			e.scrollIntoView({block: 'center', behavior: 'instant'}); const r = e.getBoundingClientRect()
@@ -307,7 +307,7 @@ func At(run func(body string, result any) error, selector string) (Box, error) {
 		before = b
 		time.Sleep(50 * time.Millisecond)
 	}
-	return Box{}, fmt.Errorf("%s moves all the time", selector)
+	return *before, nil
 }
 
 // Click clicks the middle of an element.
