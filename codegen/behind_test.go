@@ -8,17 +8,33 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-ml/weft/codegen"
-	"github.com/weft-ml/weft/codegen/c"
-	"github.com/weft-ml/weft/codegen/lower"
 	"github.com/weft-ml/weft/dtype"
 )
+
+// written are kernels on random arrays of which the text is looked at before they run.
+type written struct {
+	rnd  *rand.Rand
+	jobs []*job
+	want [][]array
+}
+
+// add gives the text of a kernel.
+func (w *written) add(t *testing.T, k *kit, text string) (source string) {
+	t.Helper()
+	directives, err := codegen.ParseDirectives(text)
+	require.NoError(t, err)
+	_, kernel := lowered(t, k.s, directives)
+	bufs := k.random(w.rnd)
+	expected := clone(bufs)
+	define(t, k.s, expected)
+	w.jobs, w.want = append(w.jobs, &job{k.s, directives, bufs}), append(w.want, expected)
+	return kernel.Source
+}
 
 // What much is done with the sums of a tile is written once, not for each of its registers, and gives the same: of lanes that lie side by side
 // and of others, of several results, of results in the place of an operand, and for tiles that do not divide what there is.
 func TestMuchBehindTilesIsWrittenOnce(t *testing.T) {
-	rnd := rand.New(rand.NewPCG(14, 17))
-	var jobs []*job
-	var want [][]array
+	cases := written{rnd: rand.New(rand.NewPCG(14, 17))}
 	for _, text := range []string{
 		"split a0 8 exact; split a1 32 exact; tile a0.1; vector a1.1; order a0.0 a1.0 a0.1 a1.1",
 		"split a1 64 exact; tile a0; vector a1.1; order a1.0 a0 a1.1",
@@ -41,29 +57,18 @@ func TestMuchBehindTilesIsWrittenOnce(t *testing.T) {
 					if two {
 						k.out(k.param(dtype.F32, true, rows, 64), a[:2], square.Max(value))
 					}
-					directives, err := codegen.ParseDirectives(text)
-					require.NoError(t, err)
-					p, err := lower.Lower(k.s, directives, target())
-					require.NoError(t, err)
-					written, err := c.Render(p)
-					require.NoError(t, err)
-					require.LessOrEqual(t, strings.Count(written.Source, " max_f32"), 4, written.Source)
-					bufs := k.random(rnd)
-					expected := clone(bufs)
-					define(t, k.s, expected)
-					jobs, want = append(jobs, &job{k.s, directives, bufs}), append(want, expected)
+					source := cases.add(t, k, text)
+					require.LessOrEqual(t, strings.Count(source, " max_f32"), 4, source)
 				}
 			}
 		}
 	}
-	check(t, "behind tiles", jobs, want, 1e-5)
+	check(t, "behind tiles", cases.jobs, cases.want, 1e-5)
 }
 
 // So it is with sums of integers that are made bytes, as products of quantised numbers are.
 func TestMuchBehindSumsOfBytesIsWrittenOnce(t *testing.T) {
-	rnd := rand.New(rand.NewPCG(3, 9))
-	var jobs []*job
-	var want [][]array
+	cases := written{rnd: rand.New(rand.NewPCG(3, 9))}
 	for _, text := range []string{
 		"split a0 8 exact; split a1 32 exact; tile a0.1; vector a1.1; order a0.0 a1.0 a0.1 a1.1",
 		"split a0 32 exact; split a1 8 exact; tile a1.1; vector a0.1; order a0.0 a1.0 a1.1 a0.1",
@@ -77,27 +82,16 @@ func TestMuchBehindSumsOfBytesIsWrittenOnce(t *testing.T) {
 			square := v.Mul(v)
 			value := square.Mul(v.Int(3)).Add(square.Mul(square).Mul(v.Int(-2))).Max(v).Mul(v.Add(v.Int(3))).Add(square).Mul(v.Add(v.Int(1)))
 			k.out(o, a[:2], value.RoundEven().Max(v.Int(0)).Neg().Max(v.Int(-100)).Neg().Cast(d))
-			directives, err := codegen.ParseDirectives(text)
-			require.NoError(t, err)
-			p, err := lower.Lower(k.s, directives, target())
-			require.NoError(t, err)
-			written, err := c.Render(p)
-			require.NoError(t, err)
-			require.LessOrEqual(t, strings.Count(written.Source, "(rint_f32"), 2, written.Source)
-			bufs := k.random(rnd)
-			expected := clone(bufs)
-			define(t, k.s, expected)
-			jobs, want = append(jobs, &job{k.s, directives, bufs}), append(want, expected)
+			source := cases.add(t, k, text)
+			require.LessOrEqual(t, strings.Count(source, "(rint_f32"), 2, source)
 		}
 	}
-	check(t, "behind tiles of bytes", jobs, want, 1e-5)
+	check(t, "behind tiles of bytes", cases.jobs, cases.want, 1e-5)
 }
 
 // Behind short sums it is written once where it is most of what is computed, and for each register where it is not.
 func TestMostBehindShortSumsIsWrittenOnce(t *testing.T) {
-	rnd := rand.New(rand.NewPCG(5, 4))
-	var jobs []*job
-	var want [][]array
+	cases := written{rnd: rand.New(rand.NewPCG(5, 4))}
 	for _, rounds := range []int{1, 8} {
 		k := newKit()
 		o, w, x := k.param(dtype.F32, true, 32, 64), k.param(dtype.F32, false, 5, 32), k.param(dtype.F32, false, 5, 64)
@@ -108,21 +102,12 @@ func TestMostBehindShortSumsIsWrittenOnce(t *testing.T) {
 			value = value.Mul(v).Add(v.Float(0.5 - float64(i))).Mul(v.Float(0.25))
 		}
 		k.out(o, a[:2], value)
-		directives, err := codegen.ParseDirectives("split a0 8 exact; split a1 32 exact; tile a0.1; vector a1.1; order a0.0 a1.0 a0.1 a1.1")
-		require.NoError(t, err)
-		p, err := lower.Lower(k.s, directives, target())
-		require.NoError(t, err)
-		written, err := c.Render(p)
-		require.NoError(t, err)
-		if n := strings.Count(written.Source, "(rint_f32"); rounds == 1 {
-			require.Equal(t, 16, n, written.Source)
+		source := cases.add(t, k, "split a0 8 exact; split a1 32 exact; tile a0.1; vector a1.1; order a0.0 a1.0 a0.1 a1.1")
+		if n := strings.Count(source, "(rint_f32"); rounds == 1 {
+			require.Equal(t, 16, n, source)
 		} else {
-			require.LessOrEqual(t, n, 2, written.Source)
+			require.LessOrEqual(t, n, 2, source)
 		}
-		bufs := k.random(rnd)
-		expected := clone(bufs)
-		define(t, k.s, expected)
-		jobs, want = append(jobs, &job{k.s, directives, bufs}), append(want, expected)
 	}
-	check(t, "behind short sums", jobs, want, 1e-5)
+	check(t, "behind short sums", cases.jobs, cases.want, 1e-5)
 }

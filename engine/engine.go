@@ -48,7 +48,7 @@ type Options struct {
 	// the model still chooses as it did then.
 	Directives   []byte
 	StoreAll     bool // no fusion: every node that computes is stored (tests)
-	OwnConstants bool // kernels that differ in constants only are kernels of their own: a plan has no arrays but those of the program
+	OwnConstants bool // kernels that differ in constants only are kernels of their own, and plans have no arrays but those of the program (tests)
 	OwnSizes     bool // each combination of sizes has a plan of its own, however many there are
 	EarlySizes   bool // from the third combination of sizes on one plan is for all, also where it is a few kernels (tests)
 	Numbers      bool // every number of a graph that can be an argument of its plan is one from the first time on (tests)

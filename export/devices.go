@@ -76,6 +76,7 @@ func (d device) plans(ctx context.Context, p *saved.Program, m *manifest, apart 
 		}
 		file = append(file, packed...)
 		for _, c := range play.Plan.Constants {
+			m.Version = Version
 			words := append(slices.Clip(c.Data), make([]byte, -len(c.Data)&3)...)
 			out.Constants = append(out.Constants, [2]int{len(file), len(words)})
 			file = append(file, words...)

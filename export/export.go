@@ -34,8 +34,8 @@ import (
 	"github.com/weft-ml/weft/tensor"
 )
 
-// Version is that of the folders, which the player checks.
-const Version = 1
+// Version is the newest of folders, which the player checks. Those of plans without constants are of version 1, as they were before there were any.
+const Version = 2
 
 // Options are the settings of Write; the zero value works.
 type Options struct {

@@ -161,7 +161,7 @@ func halves(n uint64) [2]uint32 { return [2]uint32{uint32(n), uint32(n >> 32)} }
 
 // newManifest says everything but what devices do.
 func newManifest(p *saved.Program, weights []byte) *manifest {
-	m := &manifest{Format: format, Version: Version, Devices: map[string]deviceOf{}, Arrays: []arrayOf{}, Generators: []generatorOf{}, Functions: map[string]*function{},
+	m := &manifest{Format: format, Version: 1, Devices: map[string]deviceOf{}, Arrays: []arrayOf{}, Generators: []generatorOf{}, Functions: map[string]*function{},
 		Weights: fileOf{weightsFile, len(weights), saved.Sum(weights)}}
 	at := int64(0)
 	for _, a := range p.Arrays {

@@ -3,6 +3,7 @@ package plan
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Check says what is wrong with a plan for one of the targets, or nil: everything that a device can know before it
@@ -50,6 +51,11 @@ func (p *Plan) checkMemory() error {
 	for i, m := range p.Memory {
 		if m.Kind > State || m.Bytes < 0 || m.Kind != Arena && (m.Arg < 0 || m.Arg >= most) {
 			return fmt.Errorf("memory %d (kind %d, argument %d, %d bytes) makes no sense", i, m.Kind, m.Arg, m.Bytes)
+		}
+	}
+	for i, c := range p.Constants {
+		if !slices.ContainsFunc(p.Memory, func(m Memory) bool { return m.Kind == Input && m.Arg == c.Arg && m.Bytes == int64(len(c.Data)) }) {
+			return fmt.Errorf("constant %d of %d bytes is no input (argument %d) of that size", i, len(c.Data), c.Arg)
 		}
 	}
 	for i, s := range p.Slots {

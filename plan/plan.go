@@ -21,7 +21,7 @@ type Plan struct {
 	Steps   []Step
 	Peak    int64 // bytes of the arena: what the plan needs beyond inputs, states and outputs
 
-	Constants []Constant
+	Constants []Constant // arguments that come with the plan
 }
 
 // Constant is what an argument of all plays holds: kernels get numbers from it, so that those that differ in them alone are one.

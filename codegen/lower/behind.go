@@ -14,12 +14,12 @@ import (
 // lie in other vectors go through scratch too: all of a tile is stored at once, as it was.
 
 const (
-	behindEach  = 8   // operations and accesses for an element are much, of what is stored narrower than it was summed
-	narrowEach  = 12  // so many,
+	behindEach  = 8   // so many operations and accesses for an element are much,
+	narrowEach  = 12  // where results are narrower than 32 bits so many,
 	behindAll   = 128 // if they are so many for a tile,
-	behindTimes = 32  // behind loops of so many iterations, beside which what is behind takes little,
-	fewTimes    = 4   // or of so many, beside which it takes most where it is
-	mostEach    = 24  // so many operations
+	behindTimes = 32  // behind loops of so many iterations, beside which going through scratch takes little;
+	fewTimes    = 4   // behind loops of so many
+	mostEach    = 24  // it takes little beside so many operations for an element
 	neighbours  = 6   // so many places side by side, of a lane each in as many vectors, are worth storing at once
 )
 

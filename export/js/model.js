@@ -9,8 +9,10 @@ import { ModelError, TYPES, count, counted, elements, fail, lengthen, own, sizeO
 
 export { ModelError }
 
-/** The version of folders that this player plays. */
-export const version = 1
+/** The newest version of folders that this player plays; it plays all before it. */
+export const version = 2
+
+const SAVED = 1 // the version of what save gives
 
 const SLOT = 0 // kinds of arguments of a plan, as in package engine
 const KEPT = 1
@@ -98,7 +100,7 @@ export async function load(folder, options = {}) {
     throw e
   }
   if (info?.format !== 'weft-export') fail(`${base}model.json is no exported function; give the folder that weft export wrote`)
-  if (info.version !== version) fail(`this player plays folders of version ${version}, and ${base} has version ${info.version}; take folder and player from one export`)
+  if (!(info.version >= 1 && info.version <= version)) fail(`this player plays folders up to version ${version}, and ${base} has version ${info.version}; take folder and player from one export`)
   const total = info.weights.bytes
   const fetched = async () => {
     const bytes = await file(info.weights.file, options.onprogress && ((n) => options.onprogress(n, total)))
@@ -220,7 +222,7 @@ export class Model {
   /** What functions have assigned, and where their random numbers stand, to be kept for restore. */
   save() {
     return this.#next(async () => {
-      const head = Uint32Array.from([version, this.#info.weights.sum, ...this.#generators.flatMap((g) => g.drawn), ...Object.values(this.#functions).map((f) => +f.ran)])
+      const head = Uint32Array.from([SAVED, this.#info.weights.sum, ...this.#generators.flatMap((g) => g.drawn), ...Object.values(this.#functions).map((f) => +f.ran)])
       const parts = [new Uint8Array(head.buffer)]
       for (const a of this.#assigned()) parts.push(await this.#device.read(a.where, a.n * sizeOf(a.dtype)))
       const out = new Uint8Array(parts.reduce((n, p) => n + p.length, 0))
@@ -237,7 +239,7 @@ export class Model {
       let at = 4 * (2 + 2 * this.#generators.length + functions.length)
       const size = list.reduce((n, a) => n + a.n * sizeOf(a.dtype), at)
       const head = bytes?.length === size ? new Uint32Array(bytes.slice(0, at).buffer) : []
-      if (head[0] !== version || head[1] !== this.#info.weights.sum) fail('restore: these bytes were not saved by this model')
+      if (head[0] !== SAVED || head[1] !== this.#info.weights.sum) fail('restore: these bytes were not saved by this model')
       this.#generators.forEach((g, i) => { g.drawn = [head[2 + 2 * i], head[3 + 2 * i]] })
       functions.forEach((f, i) => { f.ran = head[2 + 2 * this.#generators.length + i] === 1 })
       for (const a of list) {

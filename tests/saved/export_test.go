@@ -170,17 +170,22 @@ func TestKernelsApart(t *testing.T) {
 	}
 }
 
-// Kernels that differ in constants only are one in a folder too, which brings these.
+// Kernels that differ in constants only are one in a folder too, which brings these. Players that know of none refuse it by its version, and play
+// folders without any.
 func TestConstantsInFolder(t *testing.T) {
-	dir, _, _, _ := exported(t, "alike", export.Options{})
-	b, err := os.ReadFile(filepath.Join(dir, "model.json"))
-	require.NoError(t, err)
-	var info struct {
-		Functions map[string]map[string]json.RawMessage `json:"functions"`
-	}
-	require.NoError(t, json.Unmarshal(b, &info))
-	for _, device := range []string{"wasm", "webgpu"} {
-		assert.Contains(t, string(info.Functions["main"][device]), `"constants":[[`, device)
+	for name, version := range map[string]int{"alike": 2, "inference": 1} {
+		dir, _, _, _ := exported(t, name, export.Options{})
+		b, err := os.ReadFile(filepath.Join(dir, "model.json"))
+		require.NoError(t, err)
+		var info struct {
+			Version   int                                   `json:"version"`
+			Functions map[string]map[string]json.RawMessage `json:"functions"`
+		}
+		require.NoError(t, json.Unmarshal(b, &info))
+		assert.Equal(t, version, info.Version, name)
+		for _, device := range []string{"wasm", "webgpu"} {
+			assert.Equal(t, version > 1, strings.Contains(string(info.Functions["main"][device]), `"constants":[[`), "%s %s", name, device)
+		}
 	}
 }
 
@@ -306,7 +311,7 @@ func TestPlayerSaysWhatIsWrong(t *testing.T) {
 		await says(() => c.run('main', { in0: [0, 8, 7, 1] }))
 		console.log(JSON.stringify(said))`, &said)
 	want := []string{
-		"plays folders of version 1, and", "is no exported function", "is no JSON", "is damaged: its checksum differs", "bytes, not", "is damaged: its checksum differs",
+		"plays folders up to version 2, and", "is no exported function", "is no JSON", "is damaged: its checksum differs", "bytes, not", "is damaged: its checksum differs",
 		"has no kernels for webgpu, but for wasm", "there is no device x", "there is no function no; there are main", "there is no function constructor",
 		"variable n is undefined; give it an integer of 0 … 6 in vars", "variable n is 7", "has 3 elements, not 2", "has an element that is no number",
 		"needs a Float32Array, not a Int32Array", "has no input line; its inputs are row", "needs the input row: float32 of shape [3]",
