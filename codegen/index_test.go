@@ -1,6 +1,7 @@
 package codegen_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -34,6 +35,22 @@ func TestPlaceIsAReduction(t *testing.T) {
 	k.s.Outs = []codegen.Out{{Param: out, Index: []*uop.UOp{best}, Gate: inside, Value: k.ConstOf(dtype.F32, uop.ValueOf(dtype.F32, 1)), Merge: &sum}}
 	_, err = lower.Lower(k.s, nil, target())
 	require.NoError(t, err, "scatter")
+}
+
+// Axes on which a place depends by what is loaded there are one, as they are without it; on which it depends itself as well, they stay two.
+func TestAxesOfComputedPlacesAreMerged(t *testing.T) {
+	for _, own := range []bool{false, true} {
+		k := newKit()
+		a, b := k.rng(6), k.rng(10)
+		out, x, of := k.param(dtype.F32, true, 6, 10), k.param(dtype.I32, false, 6, 10), k.param(dtype.F32, false, 300)
+		at := k.load(x, a, b).And(k.ConstOf(dtype.I32, 127)).Cast(dtype.Index)
+		if own {
+			at = at.Add(a.Mul(k.Table.Index(10))).Add(b)
+		}
+		k.out(out, []*uop.UOp{a, b}, k.load(of, at))
+		_, kernel := lowered(t, k.s, nil)
+		require.Equal(t, map[bool]int{false: 1, true: 2}[own], strings.Count(kernel.Source, "for ("), kernel.Source)
+	}
 }
 
 // A choice between two indices that is used twice is computed once, also where lanes differ in it: a chain of them, as a binary search

@@ -152,7 +152,7 @@ func (k *normaliser) accesses(linear map[*uop.UOp]affine.Form, outs *[]affine.Fo
 	for _, u := range nodes {
 		if u.Op() == uop.Load {
 			linear[u] = k.Linear(u.At(0).Arg().(uop.ParamArg).Slot, u.Src()[2:])
-			*used = used.Or(k.opaque(linear[u])).Or(k.Facts.FreeRanges(u.At(1)))
+			*used = used.Or(k.Facts.FreeRanges(u.At(1)))
 		}
 	}
 	for _, o := range k.Outs {
@@ -237,7 +237,7 @@ func (k *normaliser) mergePair(a, b *uop.UOp, linear map[*uop.UOp]affine.Form, o
 		return nil
 	}
 	for _, l := range linear {
-		if l.Coeff(a) != l.Coeff(b)*nb {
+		if l.Coeff(a) != l.Coeff(b)*nb || l.Coeff(b) != 0 && !k.opaque(l).Disjoint(both) {
 			return nil
 		}
 	}
