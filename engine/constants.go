@@ -175,6 +175,8 @@ func (c *constants) worth(use constantUse) string {
 		return ""
 	case u.Shape().Numel() == 0 || len(f.arrays) == 0 && (d == dtype.F64 || f.meets):
 		return ""
+	case u.Op().Elementwise() && len(f.arrays) == 0 && !f.grid && !f.once: // constants alone make a constant
+		return ""
 	case u.Op() == uop.Reduce && u.Arg().(uop.ReduceArg).Parts > 1, u.Op() == uop.Scan && u.Arg().(uop.ScanArg).Results() > 1:
 		return "" // its parts are
 	case !u.Op().Elementwise() && u.Op() != uop.Gather:

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/tensor"
 )
@@ -93,6 +94,20 @@ func TestConstantsThatAProductUsesAreComputedOnce(t *testing.T) {
 			require.Equal(b.t, 1, c.Launches(), "%v", c.Schedule())
 			assert.Len(b.t, c.Schedule().Launches()[0].Binds, 3, "rows, what was computed once, and the result: %v", c.Schedule())
 		}
+	})
+}
+
+// A number that is computed from numbers of the program is one itself, and no array that is computed once.
+func TestNumbersOfNumbersAreConstants(t *testing.T) {
+	onAll(t, func(b *bench) {
+		x := b.matrix(rand.New(rand.NewPCG(3, 4)), 5, 7)
+		half := func() *T { return tensor.Full(130, dtype.U8).To(dtype.F32).Sub(tensor.Full(2, dtype.U8).To(dtype.F32)).Mul(1.0 / 256) }
+		c := b.capture(func(in ...*T) []*T { return []*T{in[0].Mul(half()).Exp2()} }, x)
+		out, err := c.Run(ctx, x)
+		require.NoError(t, err)
+		assert.Equal(b.t, b.values(x.Mul(0.5).Exp2()), b.values(out[0]))
+		assert.Nil(b.t, c.Schedule().Once, "%v", c.Schedule())
+		assert.Len(b.t, c.Schedule().Launches()[0].Binds, 2, "%v", c.Schedule())
 	})
 }
 
