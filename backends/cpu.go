@@ -49,5 +49,5 @@ func cTarget(noOpt bool, dev runtime.Device) *codegen.Target {
 	p := native.Describe()
 	known := native.CompilerHas(dev, "__AMX_INT8__") && native.CompilerHas(dev, "__AMX_BF16__")
 	unit := codegen.NewMatrixUnit(p.MatrixBytes && known, p.MatrixBF16 && known)
-	return c.Target(c.Machine{NoOpt: noOpt, VectorBytes: p.VectorBytes, NoFMA: p.NoFMA, Dot4: p.Dot4, DotBF16: p.DotBF16 && native.CompilerHas(dev, "__AVX512BF16__"), Matrix: unit, L1: p.L1, L2: p.L2})
+	return c.Target(c.Machine{NoOpt: noOpt, VectorBytes: p.VectorBytes, NoFMA: p.NoFMA, Dot4: p.Dot4, Tables: p.Tables && native.CompilerHas(dev, "__AVX512VBMI__"), DotBF16: p.DotBF16 && native.CompilerHas(dev, "__AVX512BF16__"), Matrix: unit, L1: p.L1, L2: p.L2})
 }

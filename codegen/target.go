@@ -34,6 +34,7 @@ type Target struct {
 	SplitLoads bool        // a vector that lies in two cache lines takes two loads, and loads are what multiply-adds wait for
 	TileLoops  bool        // what is done with the sums of a tile is better a loop over it than written for each register, where it is much
 	Streams    bool        // sums with exponential weights go in blocks of weights, which are not stored
+	Lookup     int         // what looking a byte up in a table of 256 takes, in operations of a vector; 0: no function of a byte is made a table
 	Nests      NestLimits  // what kernels of several nests may be
 	Matrix     *MatrixUnit // or nil: what multiplies whole blocks of matrices
 	NoOpt      bool        // NOOPT=1: no directives at all

@@ -154,3 +154,14 @@ func NextRange(s *Spec) (id int) {
 	}
 	return id
 }
+
+// LooksUp is the byte, without sign, that a load of a byte is a function of, which an array of 256 holds the values of; nil: it is another load.
+func LooksUp(load *uop.UOp) *uop.UOp {
+	if load.Op() != uop.Load || load.DType().Size() != 1 || !load.At(1).IsConst(1) || load.At(0).Arg().(uop.ParamArg).N != 256 || len(load.Src()) != 3 {
+		return nil
+	}
+	if index := load.At(2); index.Op() == uop.Cast && index.At(0).DType() == dtype.U8 {
+		return index.At(0)
+	}
+	return nil
+}

@@ -224,10 +224,10 @@ func (e *Engine) scheduled(c *canonical, storeAll bool) (*schedule.Result, error
 		}
 	}
 	config := schedule.Config{Language: e.machine.Target.Name, StoreAll: storeAll, MaxBindings: limits.MaxBindings, Align: limits.Align, Streams: e.machine.Target.Streams,
-		WholeRows: e.machine.Target.WholeRows, Nests: e.machine.Target.Nests, Tables: !e.machine.Target.Grid, Parallel: e.machine.Target.Parallel, Alike: alikeNodes}
+		WholeRows: e.machine.Target.WholeRows, Nests: e.machine.Target.Nests, Tables: !e.machine.Target.Grid, Parallel: e.machine.Target.Parallel, Alike: alikeNodes, Lookup: e.machine.Target.Lookup}
 	switch {
 	case e.opts.OwnConstants:
-		config.Alike = 0
+		config.Alike, config.Lookup = 0, 0
 	case storeAll: // any, in tests
 		config.Alike = 1
 	}

@@ -121,7 +121,7 @@ func TestCheckerCompares(t *testing.T) {
 	}
 	t.Logf("%d graphs, %d stages, %d kernels, %d elements compared, %d unsure, %d too large", check.Graphs.Load(), check.Stages.Load(),
 		check.Kernels.Load(), check.Compared.Load(), check.Unsure.Load(), check.TooLarge.Load())
-	assert.Equal(t, int64(40*16), check.Stages.Load())
+	assert.Equal(t, int64(40*17), check.Stages.Load())
 	assert.Greater(t, check.Compared.Load(), int64(10_000))
 	assert.Less(t, check.Unsure.Load()*20, check.Compared.Load())
 	w := newWorld(1)

@@ -180,28 +180,35 @@ func (s *scheduler) constantBuf(d dtype.DType) int {
 	return len(s.bufs) - 1
 }
 
-// keepConstants puts those of a kernel behind what the buffer holds, where a part may begin, and gives the element.
+// keepConstants keeps those of a kernel that lie in one buffer, and gives where.
 func (s *scheduler) keepConstants(buf int, p *outline, to []element) int {
-	b := &s.bufs[buf]
-	values := s.fixed[b.Index]
-	for s.config.Align > 0 && len(values)*b.DType.Size()%s.config.Align != 0 {
-		values = append(values, 0)
-	}
-	from := len(values)
+	d := s.bufs[buf].DType
+	var values []uop.Value
 	for i, x := range p.places {
-		if to[i].at < 0 || to[i].of != b.DType {
+		if to[i].at < 0 || to[i].of != d {
 			continue
 		}
-		for len(values) <= from+to[i].at {
+		for len(values) <= to[i].at {
 			values = append(values, 0)
 		}
 		v, _ := x.constant.ConstValue()
-		if b.DType != x.constant.DType() {
-			v = uop.IntValue(b.DType, int64(v.Float()))
+		if d != x.constant.DType() {
+			v = uop.IntValue(d, int64(v.Float()))
 		}
-		values[from+to[i].at] = v
+		values[to[i].at] = v
 	}
-	s.fixed[b.Index], b.N = values, len(values)
+	return s.keepValues(buf, values)
+}
+
+// keepValues puts values behind what a buffer holds, where a part may begin, and gives the element.
+func (s *scheduler) keepValues(buf int, values []uop.Value) (from int) {
+	b := &s.bufs[buf]
+	kept := s.fixed[b.Index]
+	for s.config.Align > 0 && len(kept)*b.DType.Size()%s.config.Align != 0 {
+		kept = append(kept, 0)
+	}
+	from, kept = len(kept), append(kept, values...)
+	s.fixed[b.Index], b.N = kept, len(kept)
 	return from
 }
 

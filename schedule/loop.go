@@ -181,7 +181,7 @@ func (s *scheduler) newLoop(results []*uop.UOp, last map[*uop.UOp]bool) (*loop, 
 	}
 	var err error
 	config := s.config
-	config.Alike = 0 // a step has the arrays that the loop has
+	config.Alike, config.Lookup = 0, 0 // a step has the arrays that the loop has
 	if l.body, err = Checked(g, config, s.check); err != nil {
 		return nil, err
 	}

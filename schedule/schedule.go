@@ -19,6 +19,7 @@
 //	crop      kernels get the rows of an array that they read, so that those that differ only in where are one
 //	cut       nests whose elements are selected by where they stand become one for each part of an axis
 //	number    the ranges of each kernel, in order of use
+//	lookup    functions of one byte become tables of their values, which plans bring
 //	constants of kernels that are alike but for them become elements of arrays, so that these kernels are one
 //	memory    lives that do not overlap share the arena
 package schedule
@@ -89,6 +90,7 @@ type Config struct {
 	Tables      bool                // a thread has room for a number for each of some hundred keys, and reads and writes it fast
 	Steps       int                 // of a loop that one kernel should do at most, where launches take long; 0: they take little
 	Alike       int                 // kernels that differ in constants only are one, where so many nodes at least need not be compiled then; 0: never
+	Lookup      int                 // operations, beyond which a function of one byte is looked up in a table; 0: none is
 	Parallel    int                 // invocations that keep the processor busy, for which reductions and scans are cut; 0: as far as threads need it
 }
 
@@ -220,6 +222,7 @@ const (
 	Crop
 	Cut
 	Number
+	Lookup
 	Constants
 	numPhases
 )
@@ -264,6 +267,8 @@ func (s *scheduler) run(p Phase) {
 		}
 	case Number:
 		s.number()
+	case Lookup:
+		s.lookup()
 	default:
 		s.constants()
 	}

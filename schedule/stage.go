@@ -31,7 +31,7 @@ func Checked(g *Graph, c Config, check Check) (*Result, error) {
 	return s.result(), nil
 }
 
-var phaseNames = [numPhases]string{"chunk", "stream", "chunk the rest", "merge", "windows", "split", "decide", "arrange", "lower", "group", "order", "nest", "crop", "cut", "number", "constants"}
+var phaseNames = [numPhases]string{"chunk", "stream", "chunk the rest", "merge", "windows", "split", "decide", "arrange", "lower", "group", "order", "nest", "crop", "cut", "number", "lookup", "constants"}
 
 // String names the phase.
 func (p Phase) String() string { return phaseNames[p] }

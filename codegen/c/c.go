@@ -23,10 +23,14 @@ type Machine struct {
 	L1, L2      int  // bytes of the caches of one core
 	NoFMA       bool // it has no instruction for a multiply-add
 	Dot4        bool // it multiplies fours of bytes and adds the products
+	Tables      bool // it looks bytes up in a table of 256
 	DotBF16     bool // it multiplies pairs of bfloat16 and adds the products in float32
 	NoOpt       bool
 	Matrix      *codegen.MatrixUnit // or nil: the matrices that it multiplies
 }
+
+// What looking one number up in a table of bytes takes, in operations of a vector: where the machine does so for a whole vector, and else for each lane.
+const tableSteps, laneSteps = 6, 3
 
 // Target describes C on a machine to the lowering.
 func Target(m Machine) *codegen.Target {
@@ -51,8 +55,15 @@ func Target(m Machine) *codegen.Target {
 	if m.NoOpt {
 		whole = 0
 	}
+	lookup := laneSteps * m.VectorBytes / 4
+	if m.Tables {
+		lookup = tableSteps
+	}
+	if m.NoOpt {
+		lookup = 0
+	}
 	return &codegen.Target{
-		Name: "c", Compiling: 1 << 31, LineCycles: line, SplitLoads: m.VectorBytes == 32, Prefetch: m.VectorBytes == 32, VectorLen: func(d dtype.DType) int {
+		Name: "c", Lookup: lookup, Compiling: 1 << 31, LineCycles: line, SplitLoads: m.VectorBytes == 32, Prefetch: m.VectorBytes == 32, VectorLen: func(d dtype.DType) int {
 			if d.Size() == 0 {
 				return 0
 			}
@@ -256,6 +267,6 @@ WEFT_MAX(i8, int8_t) WEFT_MAX(u8, uint8_t) WEFT_MAX(i16, int16_t) WEFT_MAX(u16, 
 #define WEFT_FMAX(t, T) static inline T max_##t(T a, T b) { T m = b > a ? b : a; return b != b ? b : m; }
 WEFT_FMAX(f32, float) WEFT_FMAX(f64, double)
 WEFT_MAX(u32, uint32_t) WEFT_MAX(i64, int64_t) WEFT_MAX(u64, uint64_t)
-` + pastInstructions + lessInstructions + maskedInstructions + registerInstructions + wideningInstructions + halfInstructions + dotInstructions + expInstructions + matrixInstructions
+` + pastInstructions + lessInstructions + maskedInstructions + registerInstructions + wideningInstructions + tableInstructions + halfInstructions + dotInstructions + expInstructions + matrixInstructions
 
 func indent(n int) string { return strings.Repeat("\t", n) }

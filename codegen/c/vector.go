@@ -217,6 +217,10 @@ func (r *renderer) vexpr(u *uop.UOp) string {
 		if d == dtype.I32 && u.At(0).DType() == dtype.Index {
 			return r.low(u.At(0))
 		}
+		if r.looksUp(u.At(0)) {
+			placed, _ := r.placed()
+			return r.convert(r.lookedUp(u.At(0)), placed, e)
+		}
 		return r.convert(r.vexpr(u.At(0)), elem(u.At(0).DType()), e)
 	case uop.Bitcast:
 		return fmt.Sprintf("((%s)%s)", r.vtype(e), r.vexpr(u.At(0)))
@@ -352,8 +356,12 @@ func (r *renderer) vload(u *uop.UOp) string {
 	if name := r.turned[u]; name != "" {
 		return name
 	}
-	p, index := r.pointer(u.At(0)), u.At(2)
 	e := elem(u.DType())
+	if r.looksUp(u) {
+		placed, _ := r.placed()
+		return r.convert(r.lookedUp(u), placed, e)
+	}
+	p, index := r.pointer(u.At(0)), u.At(2)
 	base, stride, ok := affine.Strided(index.Home(), index, r.lane, r.vary)
 	uniform, gate := r.shares(u.At(1))
 	mask := r.own(gate, 8)

@@ -35,7 +35,7 @@ func (l *Legalizer) cast(v *uop.UOp) *uop.UOp {
 	x := v.At(0)
 	from, to := x.DType(), v.DType()
 	switch {
-	case x.Op() == uop.Cast && l.within[x.At(0)] == from: // narrowed, which took nothing away
+	case x.Op() == uop.Cast && l.within[x.At(0)] == from && to != dtype.Index: // narrowed, which took nothing away; of an index bounds are known by its type
 		return x.At(0).Cast(to)
 	case to == dtype.F32 && from == dtype.I32 && l.whole(x) != nil:
 		return l.whole(x)

@@ -140,6 +140,8 @@ func (l *laneSet) access(a *access) float64 {
 	switch {
 	case l.Target.Turns && a.u != nil && gather && !anywhere && float64(near) <= f/2:
 		return n * 2 * float64(near) / f
+	case anywhere && a.u != nil && codegen.LooksUp(a.u) != nil:
+		return n * float64(l.Target.Lookup) / float64(l.width())
 	case anywhere && gated: // lane by lane, each with its place and its condition
 		return n * 6
 	case anywhere:

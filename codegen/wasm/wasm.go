@@ -28,6 +28,9 @@ type Machine struct {
 	NoOpt   bool
 }
 
+// tableSteps is what looking the lanes of a vector up in a table takes, one by one, in operations of a vector.
+const tableSteps = 12
+
 // Target describes WebAssembly to the lowering.
 func Target(m Machine) *codegen.Target {
 	registers, ahead := 16, 0 // what wazero makes of carried sums takes longer than the pages
@@ -38,8 +41,12 @@ func Target(m Machine) *codegen.Target {
 	if m.Wazero { // in a page the engine would be larger by what makes and lowers them, and its first part is what people wait for
 		nests.Most, nests.Flops, nests.Bytes = 12, 120_000, 120_000 // what runtime/wasm has one thread do
 	}
+	lookup := tableSteps
+	if m.NoOpt {
+		lookup = 0
+	}
 	return &codegen.Target{
-		Name: "wasm", Compiling: 1 << 26, VectorLen: vectorLen, Registers: registers, L1: 32 << 10, L2: 512 << 10, ReadsAhead: ahead, OneStream: !m.Wazero, HoldsLoads: !m.Wazero, Has: m.has, RelaxedFMA: m.Relaxed, SoftFMA: m.Fused, Broad: m.Wazero, NoOpt: m.NoOpt,
+		Name: "wasm", Lookup: lookup, Compiling: 1 << 26, VectorLen: vectorLen, Registers: registers, L1: 32 << 10, L2: 512 << 10, ReadsAhead: ahead, OneStream: !m.Wazero, HoldsLoads: !m.Wazero, Has: m.has, RelaxedFMA: m.Relaxed, SoftFMA: m.Fused, Broad: m.Wazero, NoOpt: m.NoOpt,
 		Nests: nests, ShortLoops: true, Splats: true, Unroll: codegen.Unroll{Copies: 4, Ops: 1000},
 	}
 }
