@@ -46,6 +46,8 @@ func quantisedCases() []benchCase {
 		{name: "quantised-odd", about: "product of [777 333] of uint8 and [333 555] of uint8, each less a zero point, in int32",
 			flops: 2 * 777 * 333 * 555, bytes: 777*333 + 333*555 + 4*777*555,
 			prepare: narrowCase(wide(func(x, y *tensor.Tensor) *tensor.Tensor { return x.Sub(2).MatMul(y.Sub(1)) }), dtype.U8, dtype.U8, []int{777, 333}, []int{333, 555})},
+		{name: "quantised-silu", about: "a convolution 1×1 of 1×96×56×56 of uint8 with 192 filters of int8, rounded to bytes, and SiLU of these in bytes",
+			flops: 2 * 96 * 192 * pixels, bytes: (96 + 192) * pixels, prepare: narrowCase(quantisedSiLU, dtype.U8, dtype.I8, []int{1, 96, 56, 56}, []int{192, 96, 1, 1})},
 		{name: "matvec-i8", about: "product of a row of int8 with a 4096×4096 matrix of int8 in int32", flops: 2 * v * v, bytes: v * v, byBytes: true,
 			prepare: narrowCase(wide(product), dtype.I8, dtype.I8, []int{1, v}, []int{v, v})},
 		{name: "linear-i8", about: "product of a row of int8 with the transpose of a 4096×4096 matrix of int8 in int32", flops: 2 * v * v, bytes: v * v, byBytes: true,
@@ -69,6 +71,19 @@ func quantisedCases() []benchCase {
 		{name: "batch-i8", about: "product of [16 128 256] and [16 256 128] of int8 in int32", flops: 2 * 16 * 128 * 256 * 128, bytes: 16 * 128 * 256 * 4,
 			prepare: narrowCase(wide(product), dtype.I8, dtype.I8, []int{16, 128, 256}, []int{16, 256, 128})},
 	}
+}
+
+// quantisedSiLU is a layer as quantised networks have it: what it computes is rounded to bytes three times, each time with a scale and a zero point.
+func quantisedSiLU(in ...*tensor.Tensor) *tensor.Tensor {
+	bytes := func(x *tensor.Tensor, scale float64, zero int) *tensor.Tensor {
+		return x.Div(scale).Round().Add(zero).Clamp(0, 255).To(dtype.U8)
+	}
+	number := func(x *tensor.Tensor, scale float64, zero int) *tensor.Tensor {
+		return x.To(dtype.F32).Sub(zero).Mul(scale)
+	}
+	sums := in[0].To(dtype.I32).Sub(2).Conv2D(in[1].To(dtype.I32), nil, tensor.Conv{}).To(dtype.F32)
+	y := number(bytes(sums.Mul(0.01), 0.05, 128), 0.05, 128)
+	return bytes(y.Mul(number(bytes(y.Sigmoid(), 1.0/256, 0), 1.0/256, 0)), 0.04, 7)
 }
 
 // narrowCase measures f on random small numbers of types x and y.
