@@ -49,8 +49,12 @@ func byteResults(t *testing.T, device string, o engine.Options) map[string][]flo
 	functions := []func(x *tensor.Tensor) *tensor.Tensor{
 		func(x *tensor.Tensor) *tensor.Tensor { return x.Mul(x.Add(3).Clamp(0, 6)).Div(8) },
 		func(x *tensor.Tensor) *tensor.Tensor { return x.Lt(0).Where(x.Div(8), x).Square().Sqrt().Sub(1) },
-		func(x *tensor.Tensor) *tensor.Tensor { return x.Mul(x).Add(0.25).Mul(x.Clamp(-1, 1)).Sub(x.Square().Div(16)) },
-		func(x *tensor.Tensor) *tensor.Tensor { return x.Round().Add(x.Floor()).Mul(x.Sign()).Div(4).Add(x.Div(2).Exp().Mul(0)) },
+		func(x *tensor.Tensor) *tensor.Tensor {
+			return x.Mul(x).Add(0.25).Mul(x.Clamp(-1, 1)).Sub(x.Square().Div(16))
+		},
+		func(x *tensor.Tensor) *tensor.Tensor {
+			return x.Round().Add(x.Floor()).Mul(x.Sign()).Div(4).Add(x.Div(2).Exp().Mul(0))
+		},
 	}
 	function := func(x *tensor.Tensor, q quantity) (*tensor.Tensor, quantity) {
 		for range 1 + r.IntN(3) {

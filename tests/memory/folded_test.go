@@ -101,7 +101,9 @@ func TestConstantsThatAProductUsesAreComputedOnce(t *testing.T) {
 func TestNumbersOfNumbersAreConstants(t *testing.T) {
 	onAll(t, func(b *bench) {
 		x := b.matrix(rand.New(rand.NewPCG(3, 4)), 5, 7)
-		half := func() *T { return tensor.Full(130, dtype.U8).To(dtype.F32).Sub(tensor.Full(2, dtype.U8).To(dtype.F32)).Mul(1.0 / 256) }
+		half := func() *T {
+			return tensor.Full(130, dtype.U8).To(dtype.F32).Sub(tensor.Full(2, dtype.U8).To(dtype.F32)).Mul(1.0 / 256)
+		}
 		c := b.capture(func(in ...*T) []*T { return []*T{in[0].Mul(half()).Exp2()} }, x)
 		out, err := c.Run(ctx, x)
 		require.NoError(t, err)

@@ -74,6 +74,13 @@ var cases = map[string]struct {
 		}
 		return functions{"main": capture(t, e, func(in ...*T) []*T { return []*T{layers(in[0]), layers(in[1])} }, form{dtype.F32, []int{64, 50}}, form{dtype.F16, []int{64, 50}})}
 	}},
+	"bytes": {map[string][]form{"main": {{dtype.U8, []int{70, 70}}, {dtype.I8, []int{5, 1777}}}}, func(t *testing.T, e *engine.Engine) functions {
+		of := func(x *T, scale float64) *T { // a function of a byte, which kernels look up
+			y := x.To(dtype.F32).Sub(3).Mul(scale)
+			return y.Mul(y.Add(3).Clamp(0, 6)).Mul(y.Abs().Sqrt()).Add(y.Sin().Round()).Div(scale/4).Round().Clamp(-100, 100).To(x.DType())
+		}
+		return functions{"main": capture(t, e, func(in ...*T) []*T { return []*T{of(in[0], 0.0625), of(in[1].Flip(1), 0.125)} }, form{dtype.U8, []int{70, 70}}, form{dtype.I8, []int{5, 1777}})}
+	}},
 	"checked": {map[string][]form{"main": {{dtype.I32, []int{4}}}}, func(t *testing.T, e *engine.Engine) functions {
 		w := random(t, e, 9, 2)
 		return functions{"main": capture(t, e, func(in ...*T) []*T { return []*T{w.At(in[0]), in[0].Add(1)} }, form{dtype.I32, []int{4}})}
