@@ -204,7 +204,13 @@ func (c *call) integerConv(x, w shifted, xi int) t {
 	if groups < 1 || channels%groups != 0 || x.zero != nil && x.zero.Numel() != 1 || w.zero != nil && w.zero.Numel() != 1 && w.zero.Numel() != channels {
 		return conv(x.difference(), w.difference())
 	}
-	ones := tensor.Full(1, dtype.I32, slices.Concat([]int{1}, x.x.Shape()[1:])...)
+	side := x.x.Shape()[2:]
+	if slices.Equal(slices.Concat(at.lo, at.hi), make([]int, 2*len(side))) { // no window reaches over an edge: what one sums, all do
+		for i, k := range w.x.Shape()[2:] {
+			side[i] = min(side[i], (k-1)*at.dilation[i]+1)
+		}
+	}
+	ones := tensor.Full(1, dtype.I32, slices.Concat([]int{1, x.x.Dim(1)}, side)...)
 	y := conv(x.x, w.x)
 	if x.zero != nil {
 		y = y.Sub(conv(ones, w.x).Mul(x.zero.Reshape()))
