@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/uop"
@@ -45,13 +46,10 @@ type scope struct {
 	outer  *scope
 	opsets map[string]int
 	attrs  map[string]*attrProto // of the function that is being called
-	uses   map[string]int        // how often a name is read in the graph
+	reads  *reads                // of the graph or function
 
-	list    []*nodeProto
-	at      int            // the node of the list that is being run
-	outs    []string       // the names of what the graph gives
-	last    map[string]int // by name: the last node that reads it; made when it is asked for
-	pending []string       // names of values that may have to be computed yet, in the order in which they came
+	at      int      // the node that is being run
+	pending []string // names of values that may have to be computed yet, in the order in which they came
 }
 
 func (s *scope) get(name string) *Value {
@@ -117,12 +115,12 @@ func (r *runner) graph(g *graphProto, s *scope) ([]*Value, error) {
 			s.values[t.values.name] = r.constant(t, t.is)
 		}
 	}
-	s.uses = map[string]int{}
-	countUses(g.nodes, s.uses)
-	for _, out := range g.outputs {
-		s.uses[out.name]++
-		s.outs = append(s.outs, out.name)
-	}
+	s.reads = g.reads.of(g.nodes, func() (outs []string) {
+		for _, out := range g.outputs {
+			outs = append(outs, out.name)
+		}
+		return outs
+	})
 	if err := r.nodes(g.nodes, s); err != nil {
 		return nil, err
 	}
@@ -133,6 +131,33 @@ func (r *runner) graph(g *graphProto, s *scope) ([]*Value, error) {
 		}
 	}
 	return outs, nil
+}
+
+// reads are where names are read in a graph or function, and in graphs inside. They are found once: a run of hundreds of rounds goes through a loop's
+// body as often.
+type reads struct {
+	once sync.Once
+	uses map[string]int // how often
+	last map[string]int // the last node that does, behind all nodes where it is a result
+}
+
+func (r *reads) of(list []*nodeProto, outs func() []string) *reads {
+	r.once.Do(func() {
+		r.uses, r.last = map[string]int{}, map[string]int{}
+		for i, n := range list {
+			uses := map[string]int{}
+			countUses([]*nodeProto{n}, uses)
+			for name, n := range uses {
+				r.uses[name] += n
+				r.last[name] = i
+			}
+		}
+		for _, name := range outs() {
+			r.uses[name]++
+			r.last[name] = len(list)
+		}
+	})
+	return r
 }
 
 // countUses counts how often names are read, by graphs inside too.
@@ -154,7 +179,6 @@ func countUses(list []*nodeProto, uses map[string]int) {
 }
 
 func (r *runner) nodes(list []*nodeProto, s *scope) error {
-	s.list = list
 	r.scopes = append(r.scopes, s)
 	defer func() { r.scopes = r.scopes[:len(r.scopes)-1] }()
 	for i, n := range list {
@@ -258,7 +282,7 @@ func (r *runner) function(f *functionProto, c *call) ([]*Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &scope{values: map[string]*Value{}, opsets: opsets, attrs: map[string]*attrProto{}, outs: f.out}
+	s := &scope{values: map[string]*Value{}, opsets: opsets, attrs: map[string]*attrProto{}}
 	for i, name := range f.in {
 		if s.values[name] = nil; i < len(c.in) {
 			s.values[name] = c.in[i]
@@ -270,8 +294,7 @@ func (r *runner) function(f *functionProto, c *call) ([]*Value, error) {
 	for _, a := range c.attrs {
 		s.attrs[a.name] = a
 	}
-	s.uses = map[string]int{}
-	countUses(f.nodes, s.uses)
+	s.reads = f.reads.of(f.nodes, func() []string { return f.out })
 	if err := r.nodesOf(f, s); err != nil {
 		return nil, err
 	}

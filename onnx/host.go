@@ -279,20 +279,7 @@ func (w *waits) forget(list []*tensor.Tensor) {
 
 // read says whether a node further on reads a name, or the present one, as a loop does in every round.
 func (s *scope) read(name string) bool {
-	if s.last == nil {
-		s.last = map[string]int{}
-		for i, n := range s.list {
-			uses := map[string]int{}
-			countUses([]*nodeProto{n}, uses)
-			for name := range uses {
-				s.last[name] = i
-			}
-		}
-		for _, name := range s.outs {
-			s.last[name] = len(s.list)
-		}
-	}
-	last, ok := s.last[name]
+	last, ok := s.reads.last[name]
 	return ok && last >= s.at
 }
 

@@ -116,7 +116,7 @@ func conv(c *call) []*Value {
 	x = win.inside(x)
 	s := &convSource{x: x, w: w, b: c.tOr(2), o: win.conv(c.attrInt("group", 1)), elem: c.elem(0)}
 	out := c.out(s.compute(), c.elem(0))
-	if c.in[1].known && (!c.has(2) || c.in[2].known) && c.scope.uses[c.node.out[0]] == 1 {
+	if c.in[1].known && (!c.has(2) || c.in[2].known) && c.scope.reads.uses[c.node.out[0]] == 1 {
 		out.conv = s
 	}
 	return []*Value{out}

@@ -36,6 +36,7 @@ type graphProto struct {
 	sparse  []*sparseProto
 	inputs  []*valueInfo
 	outputs []*valueInfo
+	reads   reads
 }
 
 type nodeProto struct {
@@ -118,6 +119,7 @@ type functionProto struct {
 	defaults               []*attrProto
 	nodes                  []*nodeProto
 	opsets                 []opsetID
+	reads                  reads
 }
 
 // decoder counts what a file holds while it is taken apart.

@@ -22,7 +22,7 @@ func waiting(ts ...*tensor.Tensor) *runner {
 		s.set(name, &Value{elem: Float32, shape: t.Shape(), t: t})
 		reader.in = append(reader.in, name)
 	}
-	s.list = []*nodeProto{reader}
+	s.reads = new(reads).of([]*nodeProto{reader}, func() []string { return nil })
 	r.scopes = []*scope{s}
 	return r
 }
@@ -47,7 +47,7 @@ func TestSharedValues(t *testing.T) {
 	}
 	late := apart.Mul(2)
 	r.scopes[0].set("late", &Value{elem: Float32, shape: late.Shape(), t: late})
-	r.scopes[0].last["late"] = 0
+	r.scopes[0].reads.last["late"] = 0
 	assert.Equal(t, []*tensor.Tensor{apart, late}, r.shared([]*tensor.Tensor{apart}))
 	assert.Empty(t, r.shared([]*tensor.Tensor{x.Add(7)}))
 }
@@ -69,4 +69,19 @@ func TestAskingAmongMany(t *testing.T) {
 	require.Empty(t, r.shared(one)) // which gets to know them
 	assert.Less(t, testing.AllocsPerRun(5, func() { r.shared(one) }), 50.0)
 	assert.Equal(t, list[8:9], r.shared(list[8:9])[:1])
+}
+
+// Where names are read is found once, not in every round of a loop: in graphs inside too, and as a result behind all nodes.
+func TestReadsOnce(t *testing.T) {
+	inside := &graphProto{nodes: []*nodeProto{{in: []string{"b"}}}, outputs: []*valueInfo{{name: "c"}}}
+	list := []*nodeProto{{in: []string{"a", "a"}}, {in: []string{"b"}}, {in: []string{"a"}, attrs: []*attrProto{{g: inside}}}}
+	times := 0
+	outs := func() []string { times++; return []string{"b", "d"} }
+	r := &reads{}
+	for range 2 {
+		require.Same(t, r, r.of(list, outs))
+	}
+	assert.Equal(t, 1, times)
+	assert.Equal(t, map[string]int{"a": 3, "b": 3, "c": 2, "d": 1}, r.uses)
+	assert.Equal(t, map[string]int{"a": 2, "b": 3, "c": 2, "d": 3}, r.last)
 }
