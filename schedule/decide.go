@@ -42,7 +42,8 @@ const (
 	parallel      = 8    // rows that are enough to share a kernel among threads
 	smallWork     = 4096 // kernels up to this many evaluations need no threads
 	maxWindow     = 16   // reductions up to this size may be recomputed
-	heavyReuse    = 4    // a reduction that uses each loaded element more often is a product
+	heavyReuse    = 4    // a reduction that uses each loaded element more often is a product,
+	fullReuse     = 64   // and more often one whose vectors are full: of rows of a few elements windows in each channel make short ones
 )
 
 // estimate is what one element of a node costs, computed where it is used.
@@ -73,6 +74,7 @@ type plannedKernel struct {
 func (s *scheduler) decide() {
 	s.prepare()
 	s.ranked, s.blocked, s.masked = s.compared(), s.streamed(), s.masks()
+	s.behind = s.epilogues()
 	fixed := maps.Clone(s.stored)
 	for i := range s.rounds() {
 		s.before, s.first = s.stored, i == 0
@@ -405,8 +407,14 @@ func (s *scheduler) chooseCost(u *uop.UOp, uses []use, costs map[*uop.UOp]estima
 		again = generatedCost
 	}
 	one := c.bytes + c.flops*flopCost
-	inline := total * one
-	kept := n*(one+size) + total*again + s.kernelCost(u, uses, costs)
+	inline, kept := total*one, n*(one+size)+total*again
+	if r := s.behind[u]; r != nil && total > n && float64(r.At(0).Shape().Numel()) > maxWindow*n && (c.flops < functionFlops || costs[r].reuse > fullReuse) {
+		// It is stored by a kernel of its own if this is not, and neither written nor read if it is.
+		inline += n * float64(r.DType().Size())
+		kept -= n * float64(r.DType().Size())
+	} else {
+		kept += s.kernelCost(u, uses, costs)
+	}
 	if inline <= kept {
 		return false, fmt.Sprintf("computed %.0f times for %.0f elements: %.0f bytes against %.0f", total, n, inline, kept)
 	}

@@ -290,12 +290,13 @@ type scheduler struct {
 	selecting map[*uop.UOp]bool     // see selects
 	looped    map[*uop.LoopBody]*loop
 
-	check   Check               // or nil
-	roots   []*uop.UOp          // the stored node of each root; nil where it has no elements
-	topo    []*uop.UOp          // everything the roots need, operands first
-	stored  map[*uop.UOp]string // nodes with memory of their own, and why
-	before  map[*uop.UOp]string // those of the round before, see decide,
-	first   bool                // of which there is none
+	check   Check                 // or nil
+	roots   []*uop.UOp            // the stored node of each root; nil where it has no elements
+	topo    []*uop.UOp            // everything the roots need, operands first
+	stored  map[*uop.UOp]string   // nodes with memory of their own, and why
+	before  map[*uop.UOp]string   // those of the round before, see decide,
+	first   bool                  // of which there is none
+	behind  map[*uop.UOp]*uop.UOp // see epilogues
 	reasons []Reason
 	layout  map[*uop.UOp][]int          // stored nodes whose axes lie in another order
 	plans   map[*uop.UOp]*plannedKernel // by stored node

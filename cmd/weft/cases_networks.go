@@ -18,6 +18,8 @@ var networkCases = []benchCase{
 		flops: 3 * 2 * 8 * 64 * (3*12*128*128 + 3*2*64*128 + 65*128), prepare: writerCase},
 	{name: "resnet18", about: "ResNet-18 of a picture of 224×224", flops: 2 * 1.814e9, prepare: resnetForward(1)},
 	{name: "resnet18-step", about: "a training step of ResNet-18, 8 pictures of 224×224", flops: 3 * 2 * 8 * 1.814e9, prepare: resnetStep(8)},
+	{name: "bottleneck", about: "a block of MobileNetV2 at 28×28: 32 channels to 192, 3×3 in each of these, and back to 32, clamped to 0 … 6 between",
+		flops: 2 * 28 * 28 * (2*32*192 + 9*192), prepare: bottleneckCase},
 	{name: "sampler", about: "50 steps of a sampler with coefficients of their own, written out: a network of 128 for 256 points", flops: 50 * 2 * 256 * (2*128 + 128*128 + 128*2),
 		prepare: samplerCase},
 	{name: "gpt2-token", about: "a token through the 12 blocks of a network like GPT-2 small, 255 tokens before it", flops: 2 * 12 * 12 * 768 * 768,
@@ -40,6 +42,17 @@ func lstmCase(ctx context.Context) (*work, error) {
 		out, last := net.Forward(in[0], nn.States{}, false)
 		return []*tensor.Tensor{out, last.H, last.C}
 	}, []int{64, 16, 256})
+}
+
+func bottleneckCase(ctx context.Context) (*work, error) {
+	tensor.Seed(1)
+	const side, channels, wide = 28, 32, 192
+	type block struct{ Widen, Each, Narrow *nn.Conv }
+	net := &block{nn.NewConv2d(channels, wide, 1, tensor.Conv{}), nn.NewConv2d(wide, wide, 3, tensor.Conv{Padding: 1, Groups: wide}), nn.NewConv2d(wide, channels, 1, tensor.Conv{})}
+	return forward(ctx, net, func(in ...*tensor.Tensor) []*tensor.Tensor {
+		x := net.Widen.Forward(in[0]).ReLU6()
+		return []*tensor.Tensor{in[0].Add(net.Narrow.Forward(net.Each.Forward(x).ReLU6()))}
+	}, []int{1, channels, side, side})
 }
 
 func samplerCase(ctx context.Context) (*work, error) {
