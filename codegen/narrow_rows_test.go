@@ -1,0 +1,42 @@
+package codegen_test
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-ml/weft/codegen"
+	"github.com/weft-ml/weft/codegen/c"
+	"github.com/weft-ml/weft/codegen/lower"
+	"github.com/weft-ml/weft/dtype"
+)
+
+// Results of narrow types whose lanes are rows are put into words of neighbours, which are turned before they are stored; a last one that fills no
+// word is stored lane by lane.
+func TestNarrowResultsAreTurned(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(14, 16))
+	var jobs []*job
+	var want [][]array
+	for _, types := range narrowTypes {
+		if types[3].Size() > 2 {
+			continue
+		}
+		for _, n := range []int{5, 6, 7, 8, 13, 16, 19, 37} {
+			k := narrowGemm(32, n, 9, false, false, types[0], types[1], types[2], types[3])
+			directives, err := codegen.ParseDirectives("split a0 16 exact; vector a0.1; tile a1; order a0.0 a1 a0.1")
+			require.NoError(t, err)
+			p, err := lower.Lower(k.s, directives, target())
+			require.NoError(t, err)
+			text, err := c.Render(p)
+			require.NoError(t, err)
+			require.Equal(t, n-n%(4/types[3].Size()) >= 6, strings.Contains(text.Source, "turned"), "%v %d", types, n)
+			bufs := k.random(rnd)
+			expected := clone(bufs)
+			define(t, k.s, expected)
+			jobs, want = append(jobs, &job{k.s, directives, bufs}), append(want, expected)
+		}
+	}
+	check(t, "turned narrow results", jobs, want, 1e-2)
+}
