@@ -40,3 +40,15 @@ func TestNarrowResultsAreTurned(t *testing.T) {
 	}
 	check(t, "turned narrow results", jobs, want, 1e-2)
 }
+
+// A pair of bfloat16 that all lanes share is one load, as it is one word.
+func TestPairsAreLoadedAsWords(t *testing.T) {
+	k := narrowGemm(8, 32, 64, false, false, dtype.BF16, dtype.BF16, dtype.F32, dtype.BF16)
+	directives, err := codegen.ParseDirectives("dot r0.a 2; tile a0; vector a1; order a0 a1")
+	require.NoError(t, err)
+	p, err := lower.Lower(k.s, directives, target())
+	require.NoError(t, err)
+	text, err := c.Render(p)
+	require.NoError(t, err)
+	require.Contains(t, text.Source, "weft_word(p1")
+}
