@@ -218,10 +218,10 @@ func (r *renderer) words(u *uop.UOp) (text string, ok bool) {
 	return fmt.Sprintf("(%s ? %s : (%s | %s))", all, text, r.vexpr(u.At(0)), r.vexpr(u.At(1))), true
 }
 
-// oneWord spells a word of bytes that are neighbours in memory.
+// oneWord spells a word whose parts are neighbours in memory and as wide there.
 func (r *renderer) oneWord(u *uop.UOp) (text string, ok bool) {
 	loads := word(u)
-	if len(loads) != 4 {
+	if len(loads) == 0 || len(loads)*loads[0].DType().Size() != 4 {
 		return "", false
 	}
 	for _, l := range loads {

@@ -11,8 +11,8 @@ import (
 )
 
 // Lanes that lie apart are stored one by one. Where their neighbours are stored as well, as of a block of results whose lanes are channels,
-// vectors are turned in registers and stored along the neighbours, of which there may be fewer than lanes. Where they are all that lies between
-// two lanes, as parts of complex numbers, vectors of all of them follow each other.
+// vectors are turned in registers and stored along the neighbours, of which there may be fewer than lanes; narrow ones are put into words of 32 bits
+// before. Where they are all that lies between two lanes, as parts of complex numbers, vectors of all of them follow each other.
 
 // leastTurned is how many neighbours are worth turning.
 const leastTurned = 6
@@ -24,11 +24,15 @@ func (r *renderer) turnStores(stmts []codegen.Stmt, depth int) (done int) {
 		return 0
 	}
 	var list []*codegen.Store
+	var places []int // of these among the statements
 	var base *uop.UOp
 	first, stride := 0, 0
-	for _, s := range stmts {
+	for i, s := range stmts {
+		if l, ok := s.(*codegen.Let); ok && len(list) > 0 && !loads(l.Value) { // what is stored is computed in steps
+			continue
+		}
 		st, ok := s.(*codegen.Store)
-		if !ok || len(list) == r.n || st.Buf.DType() == dtype.Bool || !r.vec(st.Index[0]) || r.past(st.Buf) || slices.ContainsFunc(uop.Topo(st.Value), func(u *uop.UOp) bool { return r.changes(u) && !laid(u, st.Buf) }) {
+		if !ok || len(list) == r.n*inWord(elem(st.Buf.DType())) || st.Buf.DType() == dtype.Bool || !r.vec(st.Index[0]) || r.past(st.Buf) || slices.ContainsFunc(uop.Topo(st.Value), func(u *uop.UOp) bool { return r.changes(u) && !laid(u, st.Buf) }) {
 			break
 		}
 		b, c, apart, ok := affine.StridedFrom(st.Index[0].Home(), st.Index[0], r.lane, r.vary)
@@ -40,21 +44,33 @@ func (r *renderer) turnStores(stmts []codegen.Stmt, depth int) (done int) {
 		} else if st.Buf != list[0].Buf || b != base || apart != stride || c != first+len(list) {
 			break
 		}
-		list = append(list, st)
+		list, places = append(list, st), append(places, i)
 	}
 	n := len(list)
 	if n == 0 {
 		return 0
 	}
 	e, to := elem(list[0].Buf.DType()), r.pointer(list[0].Buf)+" + "+r.expr(affine.Plus(base, first))
+	zipped := n == stride && n >= 2 && n <= 4
+	if !zipped {
+		if n -= n % inWord(e); n < leastTurned || elemBits[e] > 32 || r.n*32 != 512 {
+			return 0
+		}
+	}
+	done = places[n-1] + 1
+	for _, s := range stmts[:done] {
+		if _, ok := s.(*codegen.Let); ok {
+			r.stmt(s, depth)
+		}
+	}
 	values := func() string {
 		return join(n, ", ", func(i int) string { return r.vexpr(list[i].Value) })
 	}
 	switch {
-	case n == stride && n >= 2 && n <= 4:
+	case zipped:
 		r.line(depth, "%s(%s, %s);", r.zipper(e, n), to, values())
-	case n >= leastTurned && elemBits[e] == 32 && r.n*elemBits[e] == 512:
-		if from := r.laidDown(list); from != "" {
+	default:
+		if from := r.laidDown(list[:n]); from != "" {
 			r.line(depth, "%s(%s, %d, %s);", r.storer(e, n), to, stride, from)
 			break
 		}
@@ -62,11 +78,12 @@ func (r *renderer) turnStores(stmts []codegen.Stmt, depth int) (done int) {
 		r.line(depth+1, "const %s o[%d] = {%s};", r.vtype(e), n, values())
 		r.line(depth+1, "%s(%s, %d, o);", r.storer(e, n), to, stride)
 		r.line(depth, "}")
-	default:
-		return 0
 	}
-	return n
+	return done
 }
+
+// inWord is how many elements fill a word of 32 bits: one that is as wide or wider.
+func inWord(e string) int { return max(1, 32/elemBits[e]) }
 
 // laid says that u is loaded from scratch, which stores to other memory do not change.
 func laid(u, stored *uop.UOp) bool {
@@ -150,16 +167,20 @@ func (r *renderer) storer(e string, rows int) string {
 	name := fmt.Sprintf("turned%d_%s", rows, v)
 	text := fmt.Sprintf("static __attribute__((noinline)) void %s(%s *p, int64_t s, const %s *o) {\n", name, byElem[e], v)
 	now := make([]string, n)
+	words, whole := rows/inWord(e), v
+	if inWord(e) > 1 {
+		whole = r.vtype("u32")
+	}
 	for i := range now {
-		now[i] = fmt.Sprintf("a%d", min(i, rows-1))
-		if i < rows {
-			text += fmt.Sprintf("\t%s a%d = o[%d];\n", v, i, i)
+		now[i] = fmt.Sprintf("a%d", min(i, words-1))
+		if i < words {
+			text += fmt.Sprintf("\t%s a%d = %s;\n", whole, i, r.joined(e, i))
 		}
 	}
-	network, now := turning(v, now)
+	network, now := turning(whole, now)
 	text += network
 	for i, x := range now {
-		if n*elemBits[e] == 512 {
+		if r.n*elemBits[e]*inWord(e) == 512 {
 			text += fmt.Sprintf("\tWEFT_STORE_%[1]s(p + %[2]d * s, (%[1]s)%[3]s, %[4]d);\n", r.vtypeN("f32", 16), i, x, rows*elemBits[e]/32)
 		} else {
 			text += fmt.Sprintf("\t__builtin_memcpy(p + %d * s, &%s, %d);\n", i, x, rows*elemBits[e]/8)
@@ -167,4 +188,17 @@ func (r *renderer) storer(e string, rows int) string {
 	}
 	r.define(name, text+"}\n")
 	return name
+}
+
+// joined spells the i-th vector of words of what a storer is given: the elements of as many vectors side by side, the first one's in the lowest bits.
+func (r *renderer) joined(e string, i int) string {
+	n := inWord(e)
+	return join(n, " | ", func(k int) string {
+		x := fmt.Sprintf("o[%d]", n*i+k)
+		if n == 1 {
+			return x
+		}
+		narrow := fmt.Sprintf("u%d", elemBits[e])
+		return fmt.Sprintf("(%s << %d)", r.convert(fmt.Sprintf("((%s)%s)", r.vtype(narrow), x), narrow, "u32"), k*elemBits[e])
+	})
 }

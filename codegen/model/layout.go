@@ -29,7 +29,7 @@ type loop struct {
 	n     int
 	r     *uop.UOp
 	block int
-	also  *uop.UOp // the range of a second loop fused into it
+	also  []loop // others fused into it
 }
 
 // cutLoop splits a loop into an outer one and one of n iterations.
@@ -162,6 +162,11 @@ func (p *arranger) inside(r *uop.UOp, open []loop) int {
 	for _, l := range open {
 		if l.r == r {
 			return l.block
+		}
+		for _, x := range l.also {
+			if x.r == r {
+				return x.block
+			}
 		}
 	}
 	return p.steps(r)
@@ -380,7 +385,9 @@ func (p *arranger) finish(order []loop, stages map[*access]int, carried []loop) 
 		p.out = append(p.out, codegen.Directive{Verb: codegen.Stage, Name: l.staged(), At: at(stages[l]), Box: true})
 	}
 	for _, l := range p.packs {
-		p.out = append(p.out, codegen.Directive{Verb: codegen.Stage, Name: l.staged(), At: at(stages[l]), Axes: p.panel(l, order, stages[l]), Vector: p.packLane(l, order, stages[l])})
+		m := codegen.Directive{Verb: codegen.Stage, Name: l.staged(), At: at(stages[l]), Axes: p.panel(l, order, stages[l])}
+		m.Vector, m.Tile = p.packLanes(l, order, stages[l])
+		p.out = append(p.out, m)
 	}
 	for _, l := range p.shares {
 		for _, name := range l.shared() {
@@ -436,7 +443,7 @@ func (p *arranger) panel(l *access, order []loop, level int) (out []string) {
 	return append(out, p.lane)
 }
 
-// dependsOn says whether an operand depends on a loop, perhaps a fused one.
+// dependsOn says whether an operand depends on a loop, perhaps one of several that were fused.
 func (p *arranger) dependsOn(l *access, o loop) bool {
-	return p.depends(l, o.r) || o.also != nil && p.depends(l, o.also)
+	return p.depends(l, o.r) || slices.ContainsFunc(o.also, func(x loop) bool { return p.depends(l, x.r) })
 }

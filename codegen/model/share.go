@@ -27,7 +27,7 @@ func (p *arranger) share(order []loop, stages map[*access]int, carried []loop) [
 			next, inside[0] = p.cutLoop(next, block, rest(next.n, block, codegen.Shift))
 		}
 		p.out = append(p.out, codegen.Directive{Verb: codegen.Fuse, Axes: []string{order[i].name, next.name}})
-		fused := loop{order[i].name + "+" + next.name, order[i].n * next.n, order[i].r, order[i].block, next.r}
+		fused := loop{order[i].name + "+" + next.name, order[i].n * next.n, order[i].r, order[i].block, append(slices.Clip(order[i].also), next)}
 		order = slices.Replace(slices.Clone(order), i, i+2, append([]loop{fused}, inside...)...)
 		for l, n := range stages {
 			if n > i+1 {
@@ -38,8 +38,34 @@ func (p *arranger) share(order []loop, stages map[*access]int, carried []loop) [
 			break
 		}
 	}
+	if j := p.longer(order, stages, carried, i); j > i {
+		moved := order[j]
+		order = slices.Insert(slices.Delete(slices.Clone(order), j, j+1), i, moved)
+		for l, n := range stages {
+			if n == i && p.dependsOn(l, moved) { // each call of threads stages what it needs
+				stages[l] = i + 1
+			}
+		}
+	}
 	p.out = append(p.out, codegen.Directive{Verb: codegen.Threads, Name: order[i].name})
 	return order
+}
+
+// fewShares are too few iterations for threads to share.
+const fewShares = 4
+
+// longer is a loop inside loop i that threads share instead, if that one has few iterations: with nothing staged between the two.
+func (p *arranger) longer(order []loop, stages map[*access]int, carried []loop, i int) int {
+	if order[i].n > fewShares || len(p.boxes) > 0 {
+		return i
+	}
+	best := i
+	for j := i + 1; j < len(order) && !isIn(carried, order[j]) && !p.between(stages, j-1); j++ {
+		if order[j].n > order[best].n {
+			best = j
+		}
+	}
+	return best
 }
 
 // between says that something is staged just inside loop i.
@@ -55,9 +81,6 @@ func (p *arranger) between(stages map[*access]int, i int) bool {
 // mayFuse says whether loops i and i+1 can become one: nothing packed outside depends on them, and what is
 // staged between them is little beside the work.
 func (p *arranger) mayFuse(order []loop, stages map[*access]int, i int) bool {
-	if order[i].also != nil && p.between(stages, i) {
-		return false
-	}
 	n := order[i].n * min(order[i+1].n, codegen.CeilDiv(16, order[i].n))
 	work := float64(p.t.r.work) / float64(n) / float64(2*p.width())
 	staging := 0.0

@@ -165,18 +165,24 @@ func (c *tiler) tileCost(t *tiling) float64 {
 		}
 		blocks *= float64(codegen.CeilDiv(codegen.Extent(a), n))
 	})
-	steps := 1.0
+	words, dots := c.dottable(t)
+	steps, word := 1.0, 1 // steps in a word
 	for _, x := range t.r.ranges {
+		all := codegen.Extent(x)
+		if x == words {
+			word = dots.N
+			all = codegen.CeilDiv(all, word)
+		}
 		if x == t.v { // the rest is done one by one
 			n := t.lanes * t.u
-			rest, lanes := c.restSteps(codegen.Extent(x) % n)
+			rest, lanes := c.restSteps(all % n)
 			if lanes && len(t.r.ranges) > 1 { // lanes are folded once, after all steps
 				rest -= foldSteps
 			}
-			steps *= float64(codegen.Extent(x)/n) + rest
+			steps *= float64(all/n) + rest
 			continue
 		}
-		steps *= float64(codegen.Extent(x))
+		steps *= float64(all)
 	}
 	fma := float64(t.u * inst)
 	again := c.Target.SplitLoads && t.u*inst+c.operands(t) > c.Target.Registers // each multiply-add loads its vector
@@ -189,7 +195,7 @@ func (c *tiler) tileCost(t *tiling) float64 {
 		})
 		if !c.depends(l, t.v) {
 			loads += float64(n)
-			if (l.wide != nil || l.factors != nil) && l.plain && !l.gated {
+			if (l.wide != nil || l.factors != nil) && l.plain && !l.gated && !c.readInWords(t, l, words, dots) {
 				extra += c.widenCost(t, l)
 				continue
 			}
@@ -207,7 +213,7 @@ func (c *tiler) tileCost(t *tiling) float64 {
 		}
 		far += float64(rows - 1) // rows of lanes are read side by side
 		extra += pack
-		read := float64(n * t.u * t.lanes * l.bytes)
+		read := float64(n * t.u * t.lanes * l.bytes * word)
 		switch all := c.count(l.free) * l.bytes; {
 		case t.along && all > c.Target.L2: // another block's rows are elsewhere
 			lines += read / codegen.CacheLine * farLine
@@ -216,7 +222,7 @@ func (c *tiler) tileCost(t *tiling) float64 {
 		}
 	}
 	step := max(fma/2, loads/2, (fma+loads)/5, line*lines, 4) + 0.7 + 0.1*far + apart + 0.01*loads
-	if words, _ := c.dottable(t); t.along && words == nil {
+	if t.along && words == nil {
 		ops := c.unpacked(t)
 		if step = max(step, ops/2+0.7+0.1*far); c.Target.WholeRows > 0 {
 			step += c.partLines(t)
@@ -234,7 +240,7 @@ func (c *tiler) tileCost(t *tiling) float64 {
 	}
 	cost := blocks*steps*step + extra
 	if t.along {
-		return cost + blocks*float64(inst)*(10+4*float64(t.u)) + c.after(t.r, nil)
+		return cost + blocks*c.foldCost(t, float64(inst)) + c.after(t.r, nil)
 	}
 	return cost + blocks*fma*2 + c.storeCost(t) + c.after(t.r, t)
 }
@@ -382,9 +388,24 @@ func (c *tiler) laneLoad(t *tiling, l *access) (load, pack float64) {
 		}
 		return 1.5 * float64(t.lanes), 0
 	default:
-		return 1, elements * 1.6
+		return 1, elements * c.packing(t, l)
 	}
 }
+
+// packing is what it takes to bring an element of an operand whose lanes lie apart into their order.
+func (c *tiler) packing(t *tiling, l *access) float64 {
+	words, d := c.dottable(t)
+	switch {
+	case !c.turnsPack(t, l, words):
+		return 1.6
+	case words != nil:
+		return packTurned / float64(d.N)
+	}
+	return packTurned
+}
+
+// packTurned is that of a word that is turned with others in registers.
+const packTurned = 0.5
 
 // crossing is how many cache lines a vector of an operand touches: lanes that begin anywhere lie in two of them now and then.
 func (c *tiler) crossing(t *tiling, l *access) float64 {
@@ -412,18 +433,40 @@ func (c *tiler) crowded(apart, n int) bool {
 // crowdedCycles is what a store takes whose line is no longer in the first cache.
 const crowdedCycles = 6
 
+// turnedCycles is what it takes to store neighbours of a lane that are turned in registers, turnedCycle what comes to that for each of them. If
+// crowdedRows lanes are crowded, crowdedCycles come to that.
+const turnedCycles, turnedCycle, crowdedRows = 3, 0.4, 32
+
+// leastNeighbours are turned.
+const leastNeighbours = 6
+
+// neighbours is how many results that are neighbours a lane stores, and how many of them one by one, where others are turned in registers.
+func (c *tiler) neighbours(t *tiling, a *access) (all, single float64) {
+	i := slices.IndexFunc(t.axes, func(x *uop.UOp) bool { return c.dense(a, x) })
+	if i < 0 || t.n[i] < leastNeighbours || a.bytes > 4 || !c.turnsStores(t) {
+		return 1, 1
+	}
+	return float64(t.n[i]), float64(t.n[i] % (4 / a.bytes)) // words are turned
+}
+
 // storeCost is what stores, and loads outside of the reduction, cost with these lanes.
 func (c *tiler) storeCost(t *tiling) float64 {
 	cost := 0.0
 	for _, a := range c.outs {
 		n := float64(c.count(a.over))
-		switch s, ok := c.stride(a, t.v); {
-		case ok && s == 1:
+		s, ok := c.stride(a, t.v)
+		if ok && s == 1 {
 			cost += n / float64(t.lanes)
-		case ok && c.crowded(codegen.Abs(s)*a.bytes, t.lanes*t.u):
-			cost += n * crowdedCycles
-		default:
-			cost += n * 1.2
+			continue
+		}
+		one, block := 1.2, float64(turnedCycles)
+		if ok && c.crowded(codegen.Abs(s)*a.bytes, t.lanes*t.u) {
+			one, block = crowdedCycles, block+crowdedCycles*float64(t.lanes*t.u)/crowdedRows
+		}
+		if all, single := c.neighbours(t, a); all > single {
+			cost += n / all * (block + turnedCycle*all + one*single)
+		} else {
+			cost += n * one
 		}
 	}
 	for _, l := range c.loads {
@@ -492,4 +535,12 @@ func (c *tiler) flows(t *tiling) bool {
 			return c.dense(l, x) && codegen.Extent(x) >= c.width()
 		})
 	}) && c.laneSet(nil).cost() < t.cost-c.after(t.r, t)+c.laneSet(t.v).arithmetic(t.r)
+}
+
+// foldCost is what it takes to fold the lanes of a block's sums. Where blocks are of many, as with LongSteps, they are folded beside each other.
+func (c *tiler) foldCost(t *tiling, sums float64) float64 {
+	if c.Target.LongSteps {
+		return 20 + sums*(6+float64(t.u))
+	}
+	return sums * (10 + 4*float64(t.u))
 }

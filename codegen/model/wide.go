@@ -94,22 +94,22 @@ func (c *view) widening(l *access) float64 {
 const narrowOps = 10
 
 // readInWords says that the words of an operand that all lanes share are read as they lie: those of so many rows that the first cache holds them all.
-func (p *arranger) readInWords(l *access) bool {
-	if p.words == nil || !p.Target.WordLoads || l.bytes*p.dots.N != 4 || !p.dense(l, p.words) {
+func (c *tiler) readInWords(t *tiling, l *access, words *uop.UOp, dots *nest.Dotted) bool {
+	if words == nil || !c.Target.WordLoads || l.bytes*dots.N != 4 || !c.dense(l, words) {
 		return false
 	}
-	for i, a := range p.t.axes {
-		if s, ok := p.stride(l, a); !ok || p.crowded(codegen.Abs(s)*l.bytes, p.t.n[i]) {
+	for i, a := range t.axes {
+		if s, ok := c.stride(l, a); !ok || c.crowded(codegen.Abs(s)*l.bytes, t.n[i]) {
 			return false
 		}
 	}
-	return slices.ContainsFunc(p.dots.Factors[:], func(f nest.Factor) bool { return f.Load() == l.u && !f.Biased() })
+	return slices.ContainsFunc(dots.Factors[:], func(f nest.Factor) bool { return f.Load() == l.u && !f.Biased() })
 }
 
 // worthWide says that an operand that all lanes share is worth widening ahead: it is used by several vectors, or densely along
 // the reduction, so that widening it takes few instructions.
 func (p *arranger) worthWide(l *access) bool {
-	if l.wide == nil && l.factors == nil || l.gated || !l.plain || p.t.along || p.readInWords(l) || p.alongSteps(l) == nil && p.t.r.work/max(1, p.count(l.free)) < 8*p.t.lanes {
+	if l.wide == nil && l.factors == nil || l.gated || !l.plain || p.t.along || p.readInWords(p.t, l, p.words, p.dots) || p.alongSteps(p.t.r, l) == nil && p.t.r.work/max(1, p.count(l.free)) < 8*p.t.lanes {
 		return false
 	}
 	bytes := l.held()
@@ -144,28 +144,42 @@ func (p *arranger) groupLanes(order []loop, rest *[]loop, budget int) []loop {
 	return append(order[:last:last], outer)
 }
 
-// packLane is the axis along which an operand is packed in vectors: that of the lanes, or that of the steps where pairs of them lie
-// together and lanes do not.
-func (p *arranger) packLane(l *access, order []loop, level int) string {
-	if s, _ := p.stride(l, p.t.v); s == 1 || p.words == nil || l.wide == nil || p.alongSteps(l) != p.words {
-		return p.lane
+// packLanes is the axis along which an operand is packed in vectors, and the one of which vectors are turned in registers, or "": lanes, or steps where
+// these lie together and lanes do not.
+func (p *arranger) packLanes(l *access, order []loop, level int) (vector, tile string) {
+	x, turned := p.alongSteps(p.t.r, l), p.turnsPack(p.t, l, p.words)
+	if s, _ := p.stride(l, p.t.v); s == 1 || !turned && (p.words == nil || p.words != x || l.wide == nil) {
+		return p.lane, ""
 	}
-	if name := p.name(p.words); slices.Contains(p.panel(l, order, level), name) {
-		return name
+	panel := p.panel(l, order, level)
+	for _, name := range []string{p.name(x), p.name(x) + ".1"} {
+		if slices.Contains(panel, name) && turned {
+			return name, p.lane
+		} else if slices.Contains(panel, name) {
+			return name, ""
+		}
 	}
-	return p.lane
+	return p.lane, ""
 }
 
-// alongSteps is the range of the reduction along which an operand lies densely, or nil.
-func (p *arranger) alongSteps(l *access) *uop.UOp {
-	i := slices.IndexFunc(p.t.r.ranges, func(x *uop.UOp) bool {
-		s, ok := p.stride(l, x)
-		return ok && s == 1 && codegen.Extent(x) >= p.width()
-	})
+// turnsPack says that an operand, whose steps lie together and whose lanes do not, is packed in vectors of steps that are turned in registers.
+func (c *tiler) turnsPack(t *tiling, l *access, words *uop.UOp) bool {
+	x := c.alongSteps(t.r, l)
+	return x != nil && c.turnsStores(t) && (words == nil && l.held() == 4 || words == x)
+}
+
+// turnsStores says that what lanes store to rows of their own is turned in registers, if there are enough neighbours.
+func (c *tiler) turnsStores(t *tiling) bool {
+	return c.Target.Turns && c.Target.Masks && t.lanes == c.Target.VectorLen(dtype.F32)
+}
+
+// alongSteps is the range of a reduction along which an operand lies densely, or nil.
+func (c *tiler) alongSteps(r *reduction, l *access) *uop.UOp {
+	i := slices.IndexFunc(r.ranges, func(x *uop.UOp) bool { return c.dense(l, x) && codegen.Extent(x) >= c.width() })
 	if i < 0 {
 		return nil
 	}
-	return p.t.r.ranges[i]
+	return r.ranges[i]
 }
 
 // shareDirective stages what is made of an operand that all lanes share: instances outside of the innermost steps of the reduction and inside of
@@ -182,7 +196,7 @@ func (p *arranger) shareDirective(l *access, name string, order []loop, level in
 	}
 	last := max(len(steps)-1, 0)
 	m.Axes = slices.Concat(steps[:last], instances, steps[last:])
-	if x := p.alongSteps(l); x != nil {
+	if x := p.alongSteps(p.t.r, l); x != nil {
 		for _, name := range []string{p.name(x), p.name(x) + ".1"} {
 			if slices.Contains(steps, name) {
 				m.Vector = name

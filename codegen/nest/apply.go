@@ -26,6 +26,7 @@ func (k *applier) apply(directives []codegen.Directive) error {
 			return fmt.Errorf("codegen: directive %q: %w", m, err)
 		}
 	}
+	k.absentSteps()
 	return k.check()
 }
 
