@@ -49,14 +49,16 @@ func interruptible(log io.Writer, run func(ctx context.Context) int) int {
 		}
 		cancel()
 	}
-	for waiting := true; waiting; {
+	for waiting, unhurried := true, work.Load() != nil; waiting; {
 		select {
 		case code := <-done:
 			return code
 		case <-signals:
 			waiting = false
 		case <-time.After(patience):
-			waiting = work.Load() != nil
+			was := unhurried
+			unhurried = work.Load() != nil
+			waiting = unhurried || was // what ends after that has as long as all else
 		}
 	}
 	fmt.Fprintln(log, "weft: interrupted")

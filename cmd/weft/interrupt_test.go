@@ -265,7 +265,7 @@ func TestInterruptible(t *testing.T) {
 	assert.Equal(t, "weft: interrupted\n", log.String())
 
 	was := patience
-	patience = 10 * time.Millisecond
+	patience = 100 * time.Millisecond
 	defer func() { patience = was }()
 	for _, again := range []bool{false, true} {
 		log.Reset()
@@ -273,7 +273,7 @@ func TestInterruptible(t *testing.T) {
 			defer unhurried(ctx, "it is saved")()
 			_ = syscall.Kill(os.Getpid(), syscall.SIGINT)
 			<-ctx.Done()
-			time.Sleep(100 * time.Millisecond)
+			time.Sleep(250 * time.Millisecond)
 			if again {
 				_ = syscall.Kill(os.Getpid(), syscall.SIGINT)
 				select {}
