@@ -540,7 +540,7 @@ func (c *tiler) flows(t *tiling) bool {
 // foldCost is what it takes to fold the lanes of a block's sums. Where blocks are of many, as with LongSteps, they are folded beside each other.
 func (c *tiler) foldCost(t *tiling, sums float64) float64 {
 	if c.Target.LongSteps {
-		return 20 + sums*(6+float64(t.u))
+		return sums * (7 + float64(t.u))
 	}
 	return sums * (10 + 4*float64(t.u))
 }
