@@ -408,7 +408,7 @@ func (s *scheduler) chooseCost(u *uop.UOp, uses []use, costs map[*uop.UOp]estima
 	}
 	one := c.bytes + c.flops*flopCost
 	inline, kept := total*one, n*(one+size)+total*again
-	if r := s.behind[u]; r != nil && total > n && float64(r.At(0).Shape().Numel()) > maxWindow*n && (c.flops < functionFlops || costs[r].reuse > fullReuse) {
+	if r := s.behind[u]; r != nil && s.masked[r] == nil && total > n && float64(r.At(0).Shape().Numel()) > maxWindow*n && (c.flops < functionFlops || costs[r].reuse > fullReuse) {
 		// It is stored by a kernel of its own if this is not, and neither written nor read if it is.
 		inline += n * float64(r.DType().Size())
 		kept -= n * float64(r.DType().Size())

@@ -165,6 +165,15 @@ func (b *builder) level(loops []*nest.Axis, sp insertionPoint, at string, leaf f
 	if a.Guard != nil {
 		inside.guards = append(slices.Clone(sp.guards), a.Guard)
 	}
+	if a.Exists != nil {
+		decided := inside.open
+		for _, x := range loops[1:] {
+			decided = decided.Or(b.Facts.Set(x.Range))
+		}
+		if b.Facts.FreeRanges(a.Exists).Within(decided) {
+			inside.guards = append(slices.Clone(inside.guards), a.Exists)
+		}
+	}
 	inside.guards = slices.DeleteFunc(slices.Clone(inside.guards), func(g *uop.UOp) bool {
 		if b.Facts.FreeRanges(g).Within(inside.open) {
 			guard = b.Fold(guard.And(g))

@@ -15,7 +15,7 @@ import (
 // iterations at most.
 const leastAbsent, mostLooked = 8, 64
 
-// absentSteps gives axes of sums of products a guard where both factors are read under a condition that says of a step, in loops outside of lanes
+// absentSteps says which steps of sums of products exist, where both factors are read under a condition that says of a step, in loops outside of lanes
 // and registers, whether it exists.
 func (k *applier) absentSteps() {
 	if k.Target.Grid || k.Target.VectorLen(codegen.Widest) == 0 {
@@ -37,10 +37,10 @@ func (k *applier) absentSteps() {
 				continue
 			}
 			if a := k.stepOf(c, ranges); a != nil && k.absent(c) {
-				if a.Guard != nil {
-					c = a.Guard.And(c)
+				if a.Exists != nil {
+					c = a.Exists.And(c)
 				}
-				a.Guard = c
+				a.Exists = c
 			}
 		}
 	}

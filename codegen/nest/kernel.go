@@ -22,7 +22,9 @@ type Axis struct {
 	Inner *uop.UOp // the inner axis of that split
 	Rest  *uop.UOp
 	Guard *uop.UOp // the iteration counts only where this holds
-	shift bool     // some elements are computed twice: the last tile of a split was moved inwards
+	// Exists, or nil: elsewhere the iteration adds zeros, so that it need not be done where that is known in time.
+	Exists *uop.UOp
+	shift  bool // some elements are computed twice: the last tile of a split was moved inwards
 }
 
 // Group is one nest of outputs: outs whose axes agree.
