@@ -61,3 +61,23 @@ func TestAbsentStepsAreSkipped(t *testing.T) {
 	}
 	check(t, "absent steps", jobs, want, 1e-4)
 }
+
+// A step that a window does not have is computed where another sum over the same steps has it.
+func TestAbsentStepsOfOneSum(t *testing.T) {
+	var jobs []*job
+	var want [][]array
+	for _, window := range []int{1, 3, 5} {
+		k := transposed(window)
+		z := k.param(dtype.F32, false, 2, 24, (window+1)/2, 48)
+		o := &k.s.Outs[0]
+		_, ranges := codegen.ReduceParts(o.Value)
+		o.Value = o.Value.Add(k.sum(k.load(z, o.Axes[0], ranges[0], ranges[1], o.Axes[2]), ranges...))
+		directives, err := codegen.ParseDirectives("vector a2; order a0 a1 a2")
+		require.NoError(t, err)
+		bufs := k.random(rand.New(rand.NewPCG(18, 9)))
+		w := clone(bufs)
+		define(t, k.s, w)
+		jobs, want = append(jobs, &job{k.s, directives, bufs}), append(want, w)
+	}
+	check(t, "absent steps of one sum", jobs, want, 1e-4)
+}

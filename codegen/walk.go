@@ -155,7 +155,7 @@ func NextRange(s *Spec) (id int) {
 	return id
 }
 
-// LooksUp is the byte, without sign, that a load of a byte is a function of, which an array of 256 holds the values of; nil: it is another load.
+// LooksUp is the uint8 that is the index of a load from an array of 256 elements of one byte; nil: it is another load. All of its values lie within the array.
 func LooksUp(load *uop.UOp) *uop.UOp {
 	if load.Op() != uop.Load || load.DType().Size() != 1 || !load.At(1).IsConst(1) || load.At(0).Arg().(uop.ParamArg).N != 256 || len(load.Src()) != 3 {
 		return nil

@@ -1,11 +1,9 @@
 package schedule
 
-import (
-	"github.com/weft-ml/weft/uop"
-)
+import "github.com/weft-ml/weft/uop"
 
-// epilogues says of which reduction a node is made alone, element by element: all that needs the reduction needs it by way of the node. Where the node
-// is stored, the reduction need not be.
+// epilogues gives, for a node that is computed from a reduction element by element, that reduction, if every path from the reduction to a result leads
+// through the node. Where the node is stored, the reduction need not be.
 func (s *scheduler) epilogues() map[*uop.UOp]*uop.UOp {
 	uses := map[*uop.UOp]int{}
 	for _, u := range s.topo {
@@ -17,8 +15,8 @@ func (s *scheduler) epilogues() map[*uop.UOp]*uop.UOp {
 		uses[r]++
 	}
 	type share struct {
-		of *uop.UOp // a reduction,
-		by int      // of whose uses so many, out of ways, lead through the node
+		of *uop.UOp // a reduction
+		by int      // how many of its paths, of which there are ways, lead through the node: each node divides its own among its users
 	}
 	shares := map[*uop.UOp]share{}
 	out := map[*uop.UOp]*uop.UOp{}

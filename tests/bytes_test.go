@@ -125,3 +125,36 @@ func TestFunctionsOfBytes(t *testing.T) {
 		})
 	}
 }
+
+// Arrays of 256 elements of a byte, of whatever type, hold what they hold at places that are bytes, as tables of functions do.
+func TestTablesOfBytes(t *testing.T) {
+	lookUp := func(device string, o engine.Options) map[string][]float32 {
+		b := newBench(t, device, o)
+		got := map[string][]float32{}
+		for _, shape := range [][]int{{70, 70}, {3, 4099}, {33}} {
+			place := b.ints(256, shape...).To(dtype.U8)
+			for _, d := range []dtype.DType{dtype.Bool, dtype.F8E4M3, dtype.F8E5M2, dtype.I8, dtype.U8} {
+				table := b.ints(256, 256).Sub(128)
+				switch d {
+				case dtype.Bool:
+					table = table.Gt(3)
+				case dtype.U8:
+					table = table.Add(128)
+				}
+				table = table.To(d).Own()
+				x := table.IndexSelect(0, place.Reshape(-1)).Reshape(shape...)
+				for name, y := range map[string]*tensor.Tensor{"itself": x.Contiguous(), "a float": x.To(dtype.F32).Mul(3), "an integer": x.To(dtype.I32).Add(1), "chosen": x.To(dtype.F32).Gt(0).Where(x, x.To(dtype.I32).To(d))} {
+					v, err := tensor.Data[float32](context.Background(), y.To(dtype.F32))
+					require.NoError(t, err, name)
+					got[fmt.Sprint(shape, d, name)] = v
+				}
+			}
+		}
+		return got
+	}
+	want := lookUp("REF", engine.Options{})
+	for _, o := range []engine.Options{{}, {NoOpt: true}, {Fence: true}} {
+		assert.Equal(t, want, lookUp("CPU", o), "%+v", o)
+	}
+	assert.Equal(t, want, lookUp("WASM", engine.Options{}))
+}

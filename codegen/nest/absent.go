@@ -9,14 +9,13 @@ import (
 )
 
 // A transposed window of stride 2 has other elements in even rows than in odd ones. As one nest over both, of as many steps as the longer has, it
-// would multiply zeros in the others: of 16 products of a window of 3×3, 7 are of none. Such steps do not count.
+// would multiply zeros in the others: of 16 products of a window of 3×3, 7 are of none. Such steps are left out.
 
-// leastAbsent is the part of all steps, one in so many, that has to be absent for a condition to be worth it, which is looked at for so many
-// iterations at most.
+// A condition is worth it where at least one in leastAbsent steps does not exist. It is evaluated for mostLooked iterations at most.
 const leastAbsent, mostLooked = 8, 64
 
-// absentSteps says which steps of sums of products exist, where both factors are read under a condition that says of a step, in loops outside of lanes
-// and registers, whether it exists.
+// absentSteps finds the steps of sums of products in which both factors are padding: both are read under the same condition on loops that are neither
+// lanes nor in registers (Axis.Exists).
 func (k *applier) absentSteps() {
 	if k.Target.Grid || k.Target.VectorLen(codegen.Widest) == 0 {
 		return
@@ -31,6 +30,9 @@ func (k *applier) absentSteps() {
 			continue
 		}
 		_, ranges := codegen.ReduceParts(u)
+		if slices.ContainsFunc(ranges, func(r *uop.UOp) bool { return k.Owners(r) != 1 }) { // another sum may have the step
+			continue
+		}
 		both := symbolic.Conjuncts(y.At(1))
 		for _, c := range symbolic.Conjuncts(x.At(1)) {
 			if !slices.Contains(both, c) {
@@ -46,8 +48,8 @@ func (k *applier) absentSteps() {
 	}
 }
 
-// stepOf is the axis of a sum about whose steps a condition is, in loops that may be looked at for it; one of those of all steps where it is about
-// no single ones; or nil.
+// stepOf is the axis of a sum that a condition depends on, or any of them if it depends on outer loops alone. It is nil if the condition depends on two
+// axes of the sum, or on loops in which it cannot be decided.
 func (k *applier) stepOf(c *uop.UOp, ranges []*uop.UOp) (step *Axis) {
 	own := func(r *uop.UOp) bool {
 		_, ordered := k.Place[r]
