@@ -62,7 +62,7 @@ func (b *stager) stage(m codegen.Directive, u *uop.UOp, sp insertionPoint) ([]co
 		kind codegen.Kind
 	}{{m.Tile, codegen.Tile}, {m.Vector, codegen.Vector}} { // innermost
 		if x := b.Axes[w.name]; x != nil {
-			if i := slices.IndexFunc(loops, func(a *nest.Axis) bool { return a.Range == x.Range }); i >= 0 {
+			if i := slices.IndexFunc(loops, func(a *nest.Axis) bool { return a.Range == x.Range }); i >= 0 && !b.longGuarded(loops[i], u) {
 				a := loops[i]
 				a.Kind = w.kind
 				loops = append(slices.Delete(loops, i, i+1), a)
@@ -81,6 +81,11 @@ func (b *stager) stage(m codegen.Directive, u *uop.UOp, sp insertionPoint) ([]co
 	return append([]codegen.Stmt{&codegen.Alloc{Buf: buf, N: n}}, b.level(loops, sp, "", func(sp insertionPoint) []codegen.Stmt {
 		return []codegen.Stmt{&codegen.Store{Buf: buf, Index: []*uop.UOp{to}, Value: sp.roots[0]}}
 	})...), b.Table.Load(buf, b.Table.True(), index)
+}
+
+// longGuarded says that an axis, of which some elements may not exist, has more than can be written out one by one.
+func (b *stager) longGuarded(a *nest.Axis, u *uop.UOp) bool {
+	return a.Guard != nil && codegen.Extent(a.Range) > 8*max(1, b.width(u.DType()))
 }
 
 // longCopy says that lanes of a copy are a loop of vectors: too many to be written out, or of a number that vectors do not

@@ -361,8 +361,8 @@ func (p *arranger) carryLoops(order, rest []loop) (out []loop) {
 		}
 		if keep := p.Target.L2 / 4 / rows; keep < l.n {
 			n, tail := codegen.CeilDiv(l.n, codegen.CeilDiv(l.n, max(1, keep))), codegen.Guard
-			if keep <= 8 { // no conditions in so few steps
-				n, tail = divisor(l.n, max(1, keep)), codegen.Exact
+			if d := divisor(l.n, max(1, keep)); keep <= 8 || 3*d >= 2*keep { // no conditions in so few steps, and none where blocks are about as long without
+				n, tail = d, codegen.Exact
 			}
 			if n > 1 {
 				l, _ = p.cutLoop(l, n, tail)

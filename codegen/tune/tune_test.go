@@ -92,6 +92,46 @@ func TestCandidates(t *testing.T) {
 	}
 }
 
+// productOf is the product of rows of k numbers of a type with as many others, whose elements lie together along k or along the columns, in f32.
+func productOf(d dtype.DType, m, k, n int, along bool) *codegen.Spec {
+	t := uop.NewArena()
+	s := &codegen.Spec{Home: t, Params: []codegen.Param{{DType: dtype.F32, Dims: []int{m, n}, Write: true}, {DType: d, Dims: []int{m, k}}, {DType: d, Dims: []int{k, n}}}}
+	i, j, x := t.Range(0, m, ""), t.Range(1, n, ""), t.Range(2, k, "")
+	a, at := t.Load(t.Param(1, m*k, d), t.True(), i, x), []*uop.UOp{x, j}
+	if along {
+		s.Params[2].Dims, at = []int{n, k}, []*uop.UOp{j, x}
+	}
+	b := t.Load(t.Param(2, k*n, d), t.True(), at...)
+	s.Outs = []codegen.Out{{Param: 0, Axes: []*uop.UOp{i, j}, Index: []*uop.UOp{i, j}, Value: t.ReduceRanges(uop.Sum, []*uop.UOp{a.Cast(dtype.F32).Mul(b.Cast(dtype.F32))}, []*uop.UOp{x})}}
+	return s
+}
+
+// No product takes long to compile, whatever divides its sizes: what is copied is copied in loops.
+func TestTextsOfProductsAreShort(t *testing.T) {
+	machines := map[string]c.Machine{
+		"AVX-512": {VectorBytes: 64, L1: 48 << 10, L2: 1 << 20, Dot4: true, DotBF16: true},
+		"AVX2":    {VectorBytes: 32},
+	}
+	for name, m := range machines {
+		to := c.Target(m)
+		for _, d := range []dtype.DType{dtype.F32, dtype.BF16, dtype.I8} {
+			for _, k := range []int{961, 4099, 9973, 12540, 12544, 25088} {
+				for _, rows := range []int{1, 30, 1000} {
+					for _, along := range []bool{false, true} {
+						s := productOf(d, rows, k, 1030, along)
+						list := model.Choose(s, to)
+						p, err := lower.Lower(s, list, to)
+						require.NoError(t, err)
+						kernel, err := c.Render(p)
+						require.NoError(t, err)
+						assert.Less(t, strings.Count(kernel.Source, "\n"), 4000, "%s %v %dx%d, along %v: %s", name, d, rows, k, along, codegen.DirectivesString(list))
+					}
+				}
+			}
+		}
+	}
+}
+
 // Lists from outside that would make kernels of any size are refused before anything is lowered.
 func TestAllowed(t *testing.T) {
 	s, to := product(1000, 700, 1300), targets["C"]()
