@@ -44,7 +44,7 @@ func (g *Graph) compare(cases []Case, s samples, needs *[uop.MaxVars]int) bool {
 	for i := range uop.MaxVars {
 		f := form{}
 		f.K[i] = 1
-		if slices.ContainsFunc(s, func(n Values) bool { return n[i] != s[0][i] }) && !slices.ContainsFunc(c.known, func(f form) bool { return f.K[i] != 0 }) {
+		if s.differs(i) && !slices.ContainsFunc(c.known, func(f form) bool { return f.K[i] != 0 }) {
 			c.known = append(c.known, f) // of parts
 		}
 	}
@@ -261,13 +261,9 @@ func (c *comparison) cuts(p *pair) bool {
 			var ok, ok2 bool
 			x.lo, ok = c.form(lo)
 			x.hi, ok2 = c.form(hi)
-			switch {
-			case ok && ok2:
-			case p.first().Op() == uop.Shrink:
+			if !ok || !ok2 { // the size says the rest
 				x.from = &pair{how: free}
 				c.number(x.from, numberType(dtype.Index))
-			default:
-				return false
 			}
 		}
 		p.cuts = append(p.cuts, x)

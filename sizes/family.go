@@ -30,7 +30,9 @@ type Instance struct {
 
 const (
 	ownPlans   = 2  // cases that have plans of their own,
-	ownSmall   = 16 // those of graphs that are a few kernels
+	ownSmall   = 16 // those of graphs that are a few kernels, if some come again,
+	ownNew     = 5  // and if none does
+	lastCases  = 6  // cases that are compared
 	fewKernels = 4
 	ownShare   = 8   // a size that is one in so many runs, or more, has a plan of its own later,
 	mostGraphs = 16  // graphs that are kept,
@@ -47,9 +49,9 @@ func (f *Family) Instance(key string, c Case) *Instance {
 	}
 	if f.runs[key] == 0 {
 		f.sizes++
-		f.last = append(f.last[max(0, len(f.last)-ownPlans):], c)
+		f.last = append(f.last[max(0, len(f.last)-lastCases+1):], c)
 	}
-	if again := f.Again(key); again || f.sizes <= ownPlans || !f.Early && f.sizes <= ownSmall && workOf(c.Roots).kernels <= fewKernels {
+	if f.Again(key) || f.sizes <= ownPlans || !f.Early && f.fewToCome() && workOf(c.Roots).kernels <= fewKernels {
 		return nil
 	}
 	for _, g := range f.graphs {
@@ -57,8 +59,8 @@ func (f *Family) Instance(key string, c Case) *Instance {
 			return f.worth(x, c)
 		}
 	}
-	// What the last three agree on is likely to hold for the next. Two of them may be alike where the first of a program is another one: a prompt,
-	// and then a token at a time.
+	// What the last cases agree on is likely to hold for the next, the more so the more they are. Only the last two may be alike, where the first of a
+	// program is another one: a prompt, and then a token at a time.
 	for from := range len(f.last) - 1 {
 		g := f.between(f.last[from:])
 		if g == nil {
@@ -71,6 +73,9 @@ func (f *Family) Instance(key string, c Case) *Instance {
 	}
 	return nil
 }
+
+// fewToCome says that a program has perhaps no more than a few sizes: there are few, and unless they are very few some came again.
+func (f *Family) fewToCome() bool { return f.sizes <= ownNew || f.sizes <= ownSmall && f.all > f.sizes }
 
 // between is Between, and nil where a rule has a mistake: the cases have plans of their own, and no program ends. Tests want to know of it.
 func (f *Family) between(cases []Case) (g *Graph) {
@@ -86,20 +91,17 @@ func (f *Family) between(cases []Case) (g *Graph) {
 
 // worth is an instance, or nil where to compute what there is room for takes longer than to compile a plan without.
 func (f *Family) worth(x *Instance, c Case) *Instance {
-	room := 1.0
-	for i, v := range x.Vars {
-		room *= float64(v.Hi) / float64(max(1, x.N[i]))
-	}
-	w := workOf(c.Roots)
-	if f.Compiling > 0 && !f.Early && (room-1)*float64(w.terms) > float64(w.kernels*f.Compiling) {
-		return nil
+	if f.Compiling > 0 && !f.Early {
+		if w := workOf(c.Roots); x.most().terms-w.terms > w.kernels*f.Compiling {
+			return nil
+		}
 	}
 	return x
 }
 
 // work is about what a graph takes.
 type work struct {
-	kernels int // one for each reduction and its like, and more than a few for a loop
+	kernels int // one for each reduction and its like, a few for an order, and more for a loop
 	terms   int // of sums
 	shared  int // elements of arrays
 }
@@ -111,8 +113,10 @@ func workOf(roots []*uop.UOp) (w work) {
 		case uop.Reduce:
 			w.kernels++
 			w.terms += u.At(0).Shape().Numel()
-		case uop.Scan, uop.ArgSort, uop.Scatter, uop.Contiguous:
+		case uop.Scan, uop.Scatter, uop.Contiguous:
 			w.kernels++
+		case uop.ArgSort: // by a digit at a time
+			w.kernels += fewKernels
 		case uop.Loop:
 			if a := u.Arg().(uop.LoopArg); !bodies[a.LoopBody] {
 				bodies[a.LoopBody] = true
@@ -133,7 +137,7 @@ func (f *Family) keep(g *Graph) {
 		f.graphs = nil
 	}
 	f.graphs = append(f.graphs, g)
-	slices.SortStableFunc(f.graphs, func(a, b *Graph) int { return cmp.Compare(a.Vars[0].Hi, b.Vars[0].Hi) })
+	slices.SortStableFunc(f.graphs, func(a, b *Graph) int { return cmp.Compare(a.all(), b.all()) })
 }
 
 // Again counts a use of these sizes, and says that there were so many that they are to have a plan of their own: more than there are other sizes, and a good
@@ -150,20 +154,57 @@ func (f *Family) Again(key string) bool {
 	return f.own[key]
 }
 
-// instance is a case of a graph that has not far too much room for it; nil: it is none.
+// all is how many combinations of elements there is room for.
+func (g *Graph) all() float64 {
+	n := 1.0
+	for _, v := range g.Vars {
+		n *= float64(v.Hi)
+	}
+	return n
+}
+
+// most is what the graph takes with all that there is room for.
+func (g *Graph) most() work {
+	if g.work == nil {
+		w := workOf(g.Roots)
+		g.work = &w
+	}
+	return *g.work
+}
+
+// elements are how many are computed if sizes are what is said of their forms.
+func (g *Graph) elements(size func(f form) int) (sum int) {
+	g.each(func(p *pair) {
+		if p.leaf || p.row || p.input > 0 || p.first().Op().IsMovement() {
+			return
+		}
+		n := 1
+		for _, factors := range p.size {
+			for _, f := range factors {
+				n *= size(f)
+			}
+		}
+		sum += n
+	})
+	return sum
+}
+
+// instance is a case of a graph that has not far too much room for it, in each variable or in all; nil: it is none.
 func (g *Graph) instance(c Case) *Instance {
 	n, numbers, ok := g.Of(c)
 	if !ok {
 		return nil
 	}
+	far, spare := false, spareRoom
 	for i, v := range g.Vars {
-		most := spareRoom * n[i]
+		own := spareRoom
 		if g.dear(i) {
-			most = spareDear * n[i]
+			own, spare = spareDear, spareDear
 		}
-		if v.Hi > g.least[i] && v.Hi > most {
-			return nil
-		}
+		far = far || v.Hi > g.least[i] && v.Hi > own*n[i]
+	}
+	if far && g.elements(g.room) > spare*g.elements(func(f form) int { return f.at(n) }) {
+		return nil
 	}
 	return &Instance{g, n, numbers}
 }

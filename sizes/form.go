@@ -1,6 +1,8 @@
 package sizes
 
 import (
+	"cmp"
+	"math/bits"
 	"slices"
 
 	"github.com/weft-ml/weft/uop"
@@ -68,7 +70,7 @@ type samples []Values
 // scaled are samples whose variables count so many elements at once: strides make half of a size, or a quarter; false: they are no such multiples, but
 // for a number.
 func (s samples) scaled(by [uop.MaxVars]int) (samples, bool) {
-	if by == [uop.MaxVars]int{1, 1} {
+	if !slices.ContainsFunc(by[:], func(d int) bool { return d != 1 }) {
 		return nil, false
 	}
 	out := slices.Clone(s)
@@ -84,12 +86,16 @@ func (s samples) scaled(by [uop.MaxVars]int) (samples, bool) {
 }
 
 // form finds that of an integer, of which each case has one.
-func (s samples) form(xs []int) (form, bool) {
+func (s samples) form(xs []int) (form, bool) { return s.formBy(xs, s.slopes) }
+
+// formBy finds the form with those slopes: it is right if there is such a one.
+func (s samples) formBy(xs []int, slopes func(xs []int) (num, den [uop.MaxVars]int)) (form, bool) {
 	f := form{C: xs[0]}
-	for i := 1; i < len(xs); i++ {
-		if xs[i] != xs[0] {
-			f = s.solve(xs)
-			break
+	if slices.ContainsFunc(xs, func(x int) bool { return x != xs[0] }) {
+		num, den := slopes(xs)
+		for i, d := range den {
+			f.K[i] = num[i] / d
+			f.C -= f.K[i] * s[0][i]
 		}
 	}
 	for i, n := range s {
@@ -98,17 +104,6 @@ func (s samples) form(xs []int) (form, bool) {
 		}
 	}
 	return f, true
-}
-
-// solve gives integers that are right if there are such: by the first pair of cases in which one variable differs, or by three of them where two do.
-func (s samples) solve(xs []int) (f form) {
-	num, den := s.slopes(xs)
-	f.C = xs[0]
-	for i, d := range den {
-		f.K[i] = num[i] / d
-		f.C -= f.K[i] * s[0][i]
-	}
-	return f
 }
 
 // fractions are by what each variable has to be divided, for an integer to be a sum of multiples.
@@ -124,19 +119,28 @@ func (s samples) fractions(xs []int) (by [uop.MaxVars]int) {
 	return by
 }
 
-// slopes are fractions: by how much an integer changes with each variable, if it does so linearly.
+// slopes are fractions: by how much an integer changes with each variable, if it does so linearly. Of one variable or two they follow from three cases.
 func (s samples) slopes(xs []int) (num, den [uop.MaxVars]int) {
-	last := len(s) - 1
-	d := [2][3]int{}
-	for row, i := range [2]int{max(0, last-1), last} { // differences to the first
-		d[row] = [3]int{s[i][0] - s[0][0], s[i][1] - s[0][1], xs[i] - xs[0]}
+	if s.many() {
+		return s.shares(xs)
 	}
-	den = [uop.MaxVars]int{1, 1}
-	if det := d[0][0]*d[1][1] - d[0][1]*d[1][0]; det != 0 {
-		num[0], num[1] = d[0][2]*d[1][1]-d[0][1]*d[1][2], d[0][0]*d[1][2]-d[0][2]*d[1][0]
-		return num, [uop.MaxVars]int{det, det}
+	for i := range den {
+		den[i] = 1
 	}
-	for _, r := range d {
+	var rows [][3]int // differences to the first
+	for k, n := range s[1:] {
+		rows = append(rows, [3]int{n[0] - s[0][0], n[1] - s[0][1], xs[k+1] - xs[0]})
+	}
+	for i, a := range slices.Backward(rows) {
+		for _, b := range slices.Backward(rows[:i]) {
+			if det := a[0]*b[1] - a[1]*b[0]; det != 0 {
+				num[0], num[1] = a[2]*b[1]-a[1]*b[2], a[0]*b[2]-a[2]*b[0]
+				den[0], den[1] = det, det
+				return num, den
+			}
+		}
+	}
+	for _, r := range rows {
 		if r[0] != 0 {
 			num[0], den[0] = r[2], r[0]
 		}
@@ -144,14 +148,100 @@ func (s samples) slopes(xs []int) (num, den [uop.MaxVars]int) {
 	return num, den
 }
 
+// differs says that a variable is not the same in all cases.
+func (s samples) differs(i int) bool {
+	return slices.ContainsFunc(s, func(n Values) bool { return n[i] != s[0][i] })
+}
+
+// many says that there are more than two variables.
+func (s samples) many() bool {
+	for i := few; i < uop.MaxVars; i++ {
+		if s.differs(i) {
+			return true
+		}
+	}
+	return false
+}
+
+// few variables can be told from three cases, whatever sums of multiples of them integers are.
+const few = 2
+
+// shares are the slopes of a multiple of a variable, or of the sum of some, as what is joined is: for more than that cases are too few. Fewer variables
+// come first, and multiples before fractions.
+func (s samples) shares(xs []int) (num, den [uop.MaxVars]int) {
+	for i := range den {
+		den[i] = 1
+	}
+	var list []uint
+	for i := range uop.MaxVars {
+		if s.differs(i) {
+			list = append(list, 1<<i)
+		}
+	}
+	best := uint(0)
+	for _, set := range subsets(list) {
+		up, by, ok := s.slope(set, xs)
+		if !ok || set&(set-1) != 0 && up*by < 0 {
+			continue
+		}
+		if whole := up%by == 0; best == 0 || whole {
+			best = set
+			for i := range uop.MaxVars {
+				num[i], den[i] = 0, 1
+				if set>>i&1 != 0 {
+					num[i], den[i] = up, by
+				}
+			}
+			if whole {
+				break
+			}
+		}
+	}
+	return num, den
+}
+
+// subsets are the sums of some of a list of bits, those of fewer first.
+func subsets(list []uint) (out []uint) {
+	for k := range 1 << len(list) {
+		set := uint(0)
+		for i, bit := range list {
+			if k>>i&1 != 0 {
+				set |= bit
+			}
+		}
+		out = append(out, set)
+	}
+	slices.SortStableFunc(out, func(a, b uint) int { return bits.OnesCount(a) - bits.OnesCount(b) })
+	return out[1:]
+}
+
+// slope is by how much an integer changes with the sum of some variables, if it is the same in all cases: up for each by of them.
+func (s samples) slope(set uint, xs []int) (up, by int, ok bool) {
+	for k, n := range s {
+		d := 0
+		for i := range uop.MaxVars {
+			if set>>i&1 != 0 {
+				d += n[i] - s[0][i]
+			}
+		}
+		if by == 0 {
+			up, by = xs[k]-xs[0], d
+		}
+		if (xs[k]-xs[0])*by != up*d {
+			return 0, 0, false
+		}
+	}
+	return up, by, by != 0
+}
+
 // with are samples with one variable more, or two: how many elements parts of arrays have.
 func (s samples) with(parts [][]int) (samples, bool) {
 	out, found := slices.Clone(s), false
-	for i := range uop.MaxVars {
+	for i := range few {
 		if s == nil { // sizes of inputs depend on more
 			break
 		}
-		if slices.ContainsFunc(out, func(n Values) bool { return n[i] != out[0][i] }) {
+		if out.differs(i) {
 			continue // it is another size's
 		}
 		at := slices.IndexFunc(parts, func(xs []int) bool { _, ok := out.form(xs); return !ok })
@@ -166,9 +256,8 @@ func (s samples) with(parts [][]int) (samples, bool) {
 	return out, found
 }
 
-// variables finds what the sizes of inputs depend on: one of them, of which all others are multiples and a constant, or else two.
-func variables(cases []Case) (samples, bool) {
-	var vectors [][]int // of sizes that differ
+// differing are sizes of inputs that differ, of which each case has one; false: inputs differ in more.
+func differing(cases []Case) (vectors [][]int, ok bool) {
 	for i, u := range cases[0].Ins {
 		for axis := range u.Shape() {
 			v := make([]int, len(cases))
@@ -186,6 +275,11 @@ func variables(cases []Case) (samples, bool) {
 			}
 		}
 	}
+	return vectors, true
+}
+
+// variables finds what the sizes of inputs depend on: one of them, of which all others are multiples and a constant, or else two.
+func variables(cases []Case, vectors [][]int) (samples, bool) {
 	if len(vectors) == 0 {
 		return make(samples, len(cases)), false
 	}
@@ -218,4 +312,32 @@ func variables(cases []Case) (samples, bool) {
 		}
 	}
 	return nil, false
+}
+
+// independent has a variable for each size that is no multiple of another and no sum of others, the least first: of what is joined the parts are variables.
+func independent(cases []Case, vectors [][]int) (s samples, ok bool) {
+	vectors = slices.Clone(vectors)
+	slices.SortStableFunc(vectors, func(a, b []int) int { return cmp.Compare(total(a), total(b)) })
+	s = make(samples, len(cases))
+	n := 0
+	for _, v := range vectors {
+		if f, ok := s.formBy(v, s.shares); ok && !f.falls() {
+			continue
+		}
+		if n == uop.MaxVars {
+			return nil, false
+		}
+		for k := range s {
+			s[k][n] = v[k]
+		}
+		n++
+	}
+	return s, n >= few
+}
+
+func total(xs []int) (sum int) {
+	for _, x := range xs {
+		sum += x
+	}
+	return sum
 }

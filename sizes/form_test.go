@@ -4,11 +4,13 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/weft-ml/weft/uop"
 )
 
 // n is k·n + c of the first variable, m of the second.
-func n(k, c int) form { return form{C: c, K: [2]int{k, 0}} }
-func m(k, c int) form { return form{C: c, K: [2]int{0, k}} }
+func n(k, c int) form { return form{C: c, K: [uop.MaxVars]int{k, 0}} }
+func m(k, c int) form { return form{C: c, K: [uop.MaxVars]int{0, k}} }
 
 // fixed is a number.
 func fixed(c int) form { return form{C: c} }
@@ -32,7 +34,7 @@ func TestFormsAreFoundInSamples(t *testing.T) {
 		{"two samples", two, []int{6, 10}, n(2, 0), true},
 		{"half of a difference", two, []int{6, 7}, form{}, false},
 		{"the second of two", both, []int{2, 7, 4}, m(1, 0), true},
-		{"their sum", both, []int{6, 13, 14}, form{C: 1, K: [2]int{1, 1}}, true},
+		{"their sum", both, []int{6, 13, 14}, form{C: 1, K: [uop.MaxVars]int{1, 1}}, true},
 		{"their product", both, []int{6, 35, 36}, form{}, false},
 		{"samples that are equal", samples{{3}, {3}}, []int{1, 2}, form{}, false},
 		{"a variable that differs last", samples{{3}, {3}, {4}}, []int{6, 6, 8}, n(2, 0), true},
@@ -53,7 +55,7 @@ func TestFormsAreDivided(t *testing.T) {
 		want form
 		ok   bool
 	}{
-		{n(4, 6), 2, n(2, 3), true}, {n(4, 6), 4, form{}, false}, {n(3, 6), 2, form{}, false}, {form{C: 4, K: [2]int{2, 6}}, 2, form{C: 2, K: [2]int{1, 3}}, true}, {n(1, 0), 0, form{}, false},
+		{n(4, 6), 2, n(2, 3), true}, {n(4, 6), 4, form{}, false}, {n(3, 6), 2, form{}, false}, {form{C: 4, K: [uop.MaxVars]int{2, 6}}, 2, form{C: 2, K: [uop.MaxVars]int{1, 3}}, true}, {n(1, 0), 0, form{}, false},
 	} {
 		f, ok := c.f.over(c.d)
 		assert.Equal(t, c.ok, ok, "%v over %d", c.f, c.d)

@@ -281,7 +281,11 @@ func pad(g *Graph, p *pair) value {
 		v.axes = slices.Clone(v.axes)
 		v.axes[i] = p.size[i]
 		room := g.rooms(v.flat())[axis]
-		if lo.varies() {
+		switch {
+		case p.cuts[i].from != nil:
+			v.node = shifted(u, axis, g.number(p.cuts[i].from, dtype.Index).Neg(), room)
+			continue
+		case lo.varies():
 			v.node = shifted(u, axis, g.size(lo.times(-1)).Node(), room)
 			continue
 		}

@@ -1,8 +1,8 @@
 // Package sizes makes one graph of several that differ in sizes alone: batches of other lengths, a cache that has grown. Axes whose sizes differ get
 // variables for their sizes and room for the most that they can be, so that one plan serves all cases.
 //
-// Nobody says which axes vary: graphs are compared, node by node, and each integer in which they differ must be a sum of multiples of at most two
-// variables. These are sizes of inputs or of parts of them, or count so many elements at once as strides take. That this holds for a further case is
+// Nobody says which axes vary: graphs are compared, node by node, and each integer in which they differ must be a sum of multiples of one or two
+// variables, or, where there are more, a multiple of a sum of some of them. These are sizes of inputs or of parts of them, or count so many elements at once as strides take. That this holds for a further case is
 // not believed but checked, node by node too: a plan never runs for a case that it is not the plan of.
 //
 // Where a reshape makes one axis of several that vary, elements that count would no longer come first. So an axis of a case may be several axes of
@@ -31,6 +31,8 @@ type Graph struct {
 	// Roots have all elements that there is room for; those count that Out says. Codes are zeros elsewhere.
 	Roots []*uop.UOp
 	Plan  any // what its user made of it
+
+	work *work // see most
 
 	least      Values   // room for so much costs little where there is less
 	ins        [][]form // the axes of inputs
@@ -101,14 +103,31 @@ func Between(cases ...Case) *Graph {
 			return nil
 		}
 	}
-	s, ok := variables(cases)
+	vectors, ok := differing(cases)
+	if !ok {
+		return nil
+	}
+	s, ok := variables(cases, vectors)
 	if ok {
 		if g := s.graph(cases); g != nil {
 			return g
 		}
 	}
-	if s, ok = s.with(parts(cases)); ok {
-		return s.graph(cases)
+	parts := parts(cases)
+	if s, ok = s.with(parts); ok {
+		if g := s.graph(cases); g != nil {
+			return g
+		}
+	}
+	if len(cases) <= few {
+		return nil
+	}
+	for _, list := range [][][]int{vectors, slices.Concat(vectors, parts)} {
+		if s, ok := independent(cases, list); ok {
+			if g := s.graph(cases); g != nil {
+				return g
+			}
+		}
 	}
 	return nil
 }
@@ -116,16 +135,44 @@ func Between(cases ...Case) *Graph {
 // graph is the graph for what variables are in cases, or for parts of them.
 func (s samples) graph(cases []Case) *Graph {
 	for ok := true; ok; {
-		g := &Graph{by: &rules, numbers: &numbers{}, codes: cases[0].Codes}
-		last, needs := s[len(s)-1], [uop.MaxVars]int{}
-		g.least = cases[len(cases)-1].leastRoom(last)
-		if g.compare(cases, s, &needs) {
-			if g.bounds(last) && g.build() {
-				return g
-			}
-			return nil
+		needs := [uop.MaxVars]int{}
+		if g := newGraph(cases); g.compare(cases, s, &needs) {
+			return s.roomy(cases, g)
 		}
 		s, ok = s.scaled(needs)
+	}
+	return nil
+}
+
+func newGraph(cases []Case) *Graph {
+	return &Graph{by: &rules, numbers: &numbers{}, codes: cases[0].Codes}
+}
+
+// roomy is the graph that g is to be, which says what cases have in common. It has room for the most of any case, if that is cheap and not far too much
+// for the last one.
+func (s samples) roomy(cases []Case, g *Graph) *Graph {
+	last := s[len(s)-1]
+	most := last
+	g.least = cases[len(cases)-1].leastRoom(last)
+	for _, n := range s {
+		for i := range most {
+			if !g.dear(i) {
+				most[i] = max(most[i], n[i])
+			}
+		}
+	}
+	if most != last {
+		if g.bounds(most) && g.build() && g.instance(cases[len(cases)-1]) != nil {
+			return g
+		}
+		least := g.least
+		if g = newGraph(cases); !g.compare(cases, s, &[uop.MaxVars]int{}) {
+			return nil
+		}
+		g.least = least
+	}
+	if g.bounds(last) && g.build() {
+		return g
 	}
 	return nil
 }
@@ -197,7 +244,10 @@ func (g *Graph) bounds(n Values) bool {
 	}
 	for i := range uop.MaxVars {
 		if hi[i] > 0 {
-			g.Vars = append(g.Vars, uop.VarArg{Name: [...]string{"size", "other size"}[i], Lo: lo[i], Hi: hi[i]})
+			if len(g.Vars) < i {
+				return false // nothing is of the size before
+			}
+			g.Vars = append(g.Vars, uop.VarArg{Name: names[i], Lo: lo[i], Hi: hi[i]})
 		}
 	}
 	ok := true
@@ -215,8 +265,11 @@ func (g *Graph) bounds(n Values) bool {
 			ok = ok && -limit <= least && most <= limit
 		}
 	})
-	return ok && len(g.Vars) > 0 && hi[0] > 0
+	return ok && len(g.Vars) > 0
 }
+
+// names are those of the variables, in their order.
+var names = [uop.MaxVars]string{"size", "size b", "size c", "size d", "size e", "size f", "size g", "size h"}
 
 // dear says that room takes much time: elements take much arithmetic, or loops have a step for each.
 func (g *Graph) dear(i int) (yes bool) {
@@ -226,6 +279,11 @@ func (g *Graph) dear(i int) (yes bool) {
 
 // forms calls f for each size.
 func (g *Graph) forms(f func(form)) {
+	for _, fs := range g.ins { // also of those that nothing is made of
+		for _, x := range fs {
+			f(x)
+		}
+	}
 	g.each(func(p *pair) {
 		for _, factors := range p.size {
 			for _, x := range factors {

@@ -94,8 +94,12 @@ func (t *Tensor) evenly(axis, n int, w taps) *Tensor {
 	return t.Unflatten(axis, n, step).Narrow(axis+1, 0, 1).Squeeze(axis + 1)
 }
 
-// mostPhases is how many sets of weights are written out, and how far apart they may begin anew.
-const mostPhases = 8
+// mostPhases is how many sets of weights are written out, and how far apart they may begin anew; fewPhases where there are several of both. Of more
+// nearly each pair of sizes would have kernels of its own.
+const (
+	mostPhases = 8
+	fewPhases  = 4
+)
 
 // cycle says that taps are those of a few elements, the phases, again and again, step elements further each time, if beyond the ends the
 // first and the last element are repeated lo and hi times.
@@ -107,7 +111,7 @@ func (w taps) cycle(in, n int) (c cycle, ok bool) {
 		c.times--
 	}
 	c.phases, c.step = n/c.times, in/c.times
-	if w.weights == nil || c.times == 1 || c.phases > mostPhases || c.step > mostPhases {
+	if most := max(c.phases, c.step); w.weights == nil || c.times == 1 || most > mostPhases || most > fewPhases && min(c.phases, c.step) > 1 {
 		return c, false
 	}
 	for i := range n {

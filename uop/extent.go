@@ -12,7 +12,7 @@ import (
 // that reads shapes plans with the most, and a node that would let elements matter that do not count cannot be made.
 
 // MaxVars is how many variables the size of an axis may speak of.
-const MaxVars = 2
+const MaxVars = 8
 
 // Size is a number of elements, or a position: C + Σ K·Var. Terms come first and in the order of their variables, so that equal sizes
 // are ==.

@@ -34,7 +34,11 @@ func TestSizes(t *testing.T) {
 	v, ok, _ := sum(n.Times(2), m, 1).With(func(v VarArg) (int, bool) { return map[string]int{"n": 5, "m": 2}[v.Name], true }).Value()
 	require.True(t, ok)
 	require.Equal(t, 12, v)
-	_, ok = sum(n, SizeOf(VarArg{Name: "a", Lo: 0, Hi: 1}), 1).Add(m, 1)
+	all := n
+	for i := 1; i < MaxVars; i++ {
+		all = sum(all, SizeOf(VarArg{Name: string(rune('a' + i)), Lo: 0, Hi: 1}), 1)
+	}
+	_, ok = all.Add(m, 1)
 	require.False(t, ok, "more variables than a size may have")
 }
 

@@ -15,12 +15,13 @@ import (
 )
 
 // What a new size costs: attention to a cache that has grown by a row, a training step with sentences of another length, and gradients through a loop of
-// another number of steps, and through CTC, and a convolutional network for pictures of another height and width. Each round has a size that the round before had not.
+// another number of steps, and through CTC, a convolutional network for pictures of another height and width, parts of a picture that are resized to one size, and a mask that is
+// resized to any size and laid somewhere on a picture. Each round has a size that the round before had not.
 //
 //	go test ./tests/sizes -run '^$' -bench NewSize -benchtime 40x
 func BenchmarkNewSize(b *testing.B) {
-	programs := map[string]func(e *engine.Engine) func(i int) []*tensor.Tensor{"cache": growing, "lengths": sentences, "steps": steps, "alignments": alignments, "pictures": pictures}
-	for _, name := range []string{"cache", "lengths", "steps", "alignments", "pictures"} {
+	programs := map[string]func(e *engine.Engine) func(i int) []*tensor.Tensor{"cache": growing, "lengths": sentences, "steps": steps, "alignments": alignments, "pictures": pictures, "crops": crops, "pasted": pasted}
+	for _, name := range []string{"cache", "lengths", "steps", "alignments", "pictures", "crops", "pasted"} {
 		for _, own := range []bool{false, true} {
 			b.Run(fmt.Sprintf("%s/own=%v", name, own), func(b *testing.B) {
 				e, err := engine.Open("CPU", engine.Options{OwnSizes: own, CacheDir: b.TempDir()})
@@ -166,4 +167,24 @@ func placed[E tensor.Element](e *engine.Engine, list []E, shape ...int) *tensor.
 		panic(err)
 	}
 	return tensor.FromNode(u, e)
+}
+
+// crops are parts of a picture at other places, of 20 to 119 by 20 to 149 pixels, which are resized to 64 by 64.
+func crops(e *engine.Engine) func(i int) []*tensor.Tensor {
+	picture := drawn(e, 3, 240, 320)
+	return func(i int) []*tensor.Tensor {
+		h, w := 20+i*37%100, 20+i*53%130
+		part := picture.Narrow(1, i*29%120, h).Narrow(2, i*31%170, w)
+		return []*tensor.Tensor{part.Resize([]int{64, 64}, tensor.Resize{Mode: tensor.ResizeLinear})}
+	}
+}
+
+// pasted are masks of 28 by 28 that are resized to sizes likewise, with zeros around them.
+func pasted(e *engine.Engine) func(i int) []*tensor.Tensor {
+	mask := drawn(e, 28, 28)
+	return func(i int) []*tensor.Tensor {
+		h, w, y, x := 20+i*37%100, 20+i*53%130, 1+i*29%119, 1+i*31%169
+		part := mask.Resize([]int{h, w}, tensor.Resize{Mode: tensor.ResizeLinear})
+		return []*tensor.Tensor{part.Pad([]int{y, x}, []int{240 - y - h, 320 - x - w})}
+	}
 }
