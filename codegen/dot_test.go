@@ -292,3 +292,14 @@ func TestDotKeepsValues(t *testing.T) {
 		})
 	}
 }
+
+// Filters have words along their channels also where two axes of the results, as groups of a norm and their channels, are one axis of theirs.
+func TestWordsOfFiltersWhoseAxisIsTwo(t *testing.T) {
+	k := newKit()
+	o, x, w := k.param(dtype.I32, true, 8, 4, 1024), k.param(dtype.U8, false, 64, 36, 36), k.param(dtype.I8, false, 32, 64, 3, 3)
+	a, b, rows, cols := k.rng(8), k.rng(4), k.rng(32), k.rng(32)
+	c, i, j := k.rng(64), k.rng(3), k.rng(3)
+	out := k.load(x, c, rows.Add(i), cols.Add(j)).Cast(dtype.I32).Mul(k.load(w, a.Mul(k.Index(4)).Add(b), c, i, j).Cast(dtype.I32))
+	k.s.Outs = []codegen.Out{{Param: o, Axes: []*uop.UOp{a, b, rows, cols}, Index: []*uop.UOp{a, b, rows.Mul(k.Index(32)).Add(cols)}, Value: k.sum(out, c, i, j)}}
+	require.Contains(t, codegen.DirectivesString(model.Choose(k.s, target())), "dot r0.a 4")
+}

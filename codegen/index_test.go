@@ -85,3 +85,17 @@ func TestPlacesOfRowsNeedNoDivision(t *testing.T) {
 	require.NotContains(t, kernel.Source, "%")
 	require.NotContains(t, kernel.Source, "/ 13")
 }
+
+// A loop of which one dimension has the quotient and another the remainder is a place as it is, also where the loop was made of two.
+func TestPlacesOfFusedLoopsNeedNoDivision(t *testing.T) {
+	k := newKit()
+	a, b := k.rng(7), k.rng(13)
+	out, x := k.param(dtype.F32, true, 91), k.param(dtype.F32, false, 7, 13)
+	fused := a.Mul(k.Index(13)).Add(b)
+	k.s.Outs = []codegen.Out{{Param: out, Axes: []*uop.UOp{a, b}, Index: []*uop.UOp{fused}, Value: k.load(x, a, b)}}
+	directives, err := codegen.ParseDirectives("split a0 7 exact; fuse a0.0 a0.1")
+	require.NoError(t, err)
+	_, kernel := lowered(t, k.s, directives)
+	require.NotContains(t, kernel.Source, "%")
+	require.NotContains(t, kernel.Source, "/ 7")
+}

@@ -47,6 +47,33 @@ func TestResultsAreTurned(t *testing.T) {
 	check(t, "turned results", jobs, want, 1e-5)
 }
 
+// So are those of a block along two axes, of which the rows come by turns, in whichever order the axes stand.
+func TestResultsOfTwoAxesAreTurned(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(14, 17))
+	var jobs []*job
+	var want [][]array
+	for _, n := range []int{5, 6, 11, 18} {
+		for _, order := range []string{"a0 a2", "a2 a0"} {
+			k := newKit()
+			o, w, x := k.param(dtype.F32, true, 2, 32, n), k.param(dtype.F32, false, 9, 32, 2), k.param(dtype.F32, false, 9, n)
+			a := k.rngs(2, 32, n, 9)
+			k.out(o, a[:3], k.sum(k.load(w, a[3], a[1], a[0]).Mul(k.load(x, a[3], a[2])), a[3]))
+			directives, err := codegen.ParseDirectives("split a1 16 exact; vector a1.1; tile a0; tile a2; order a1.0 " + order + " a1.1")
+			require.NoError(t, err)
+			p, err := lower.Lower(k.s, directives, target())
+			require.NoError(t, err)
+			text, err := c.Render(p)
+			require.NoError(t, err)
+			require.Equal(t, n >= 6, strings.Contains(text.Source, "turned"), "%d %s", n, order)
+			bufs := k.random(rnd)
+			expected := clone(bufs)
+			define(t, k.s, expected)
+			jobs, want = append(jobs, &job{k.s, directives, bufs}), append(want, expected)
+		}
+	}
+	check(t, "turned results of two axes", jobs, want, 1e-5)
+}
+
 // What a transpose reads is turned in registers whether its rows, its columns, both or none are read backwards, and where they are no more
 // than lanes.
 func TestTransposesAreTurned(t *testing.T) {

@@ -287,16 +287,18 @@ func (l *lowering) load(buf int, u *uop.UOp, dims []int, idx []*uop.UOp, gate *u
 	if gate == nil {
 		gate = l.s.t.True()
 	}
-	dims, idx = joined(l.s.t, dims, idx)
+	dims, idx = joined(l.s.t, dims, idx, gate)
 	p := l.k.param(buf, u.DType(), dims)
 	return l.s.t.Load(l.s.t.Param(p, u.Shape().Numel(), u.DType()), gate, idx...)
 }
 
 // joined sees neighbouring axes as one where that makes the index simpler: (x / 2, x % 2) of an array with 2 as its
-// last size is just x, and (x / 28, x / 4 % 7) with 7 is x / 4.
-func joined(t *uop.Table, dims []int, idx []*uop.UOp) ([]int, []*uop.UOp) {
+// last size is just x, and (x / 28, x / 4 % 7) with 7 is x / 4. Where the gate asks for one of the quotients, as that of windows over rows and columns,
+// nothing is simpler without them in the index: the axis comes apart (see phases).
+func joined(t *uop.Table, dims []int, idx []*uop.UOp, gate *uop.UOp) ([]int, []*uop.UOp) {
+	asked := uop.Topo(gate)
 	for i := len(dims) - 2; i >= 0; i-- {
-		if !divides(idx[i]) || !divides(idx[i+1]) {
+		if !divides(idx[i]) || !divides(idx[i+1]) || slices.ContainsFunc(uop.Topo(idx[i], idx[i+1]), func(u *uop.UOp) bool { return isDivision(u) && contains(asked, u) }) {
 			continue
 		}
 		e := symbolic.Simplify(t, idx[i].Mul(t.Index(dims[i+1])).Add(idx[i+1]))
@@ -316,12 +318,14 @@ func divides(e *uop.UOp) bool { return divisions(e) > 0 }
 // divisions is how many quotients and remainders there are.
 func divisions(e ...*uop.UOp) (n int) {
 	for _, u := range uop.Topo(e...) {
-		if u.Op() == uop.IDiv || u.Op() == uop.Mod {
+		if isDivision(u) {
 			n++
 		}
 	}
 	return n
 }
+
+func isDivision(u *uop.UOp) bool { return u.Op() == uop.IDiv || u.Op() == uop.Mod }
 
 func (l *lowering) compute(u *uop.UOp, idx []*uop.UOp, gate *uop.UOp) *uop.UOp {
 	t := l.s.t

@@ -8,14 +8,14 @@ import (
 )
 
 // A convolution whose windows reach far beyond its input, by their dilation or because the input is small, multiplies mostly padding. Of such
-// windows those elements that lie in the padding of every one are left out, and where the rest is still mostly padding, each of them is a product of its
-// own for the windows that it lies inside of.
+// windows those elements that lie in the padding of every one are left out, and where a good part of the rest is still padding, each of them is a
+// product of its own for the windows that it lies inside of.
 
 const (
-	mostlyPadding = 0.5     // of the products, those with elements of the input
-	worthParting  = 1 << 25 // products, below which more kernels take longer
-	fewPlaces     = 64      // of windows, for which it takes longer to read a filter than to use it
-	mostTaps      = 32      // elements of a window: each is a kernel to compile
+	worthLeaving = 0.75    // of the products, what is left where it is worth parting them
+	worthParting = 1 << 25 // products, below which more kernels take longer
+	fewPlaces    = 64      // of windows: for fewer it takes as long to read an element of the filters as for so many
+	mostTaps     = 32      // elements of a window: each is a kernel to compile
 )
 
 // inside are the windows, from the first to before the second, whose element t lies within an axis of n.
@@ -49,23 +49,31 @@ func reached(f *uop.UOp, axis, n int, w window) (*uop.UOp, window) {
 // parted is a convolution as a sum of products, one for each element of the windows, or nil where that gains nothing.
 func parted(d dtype.DType, x, f *uop.UOp, g int, ws []window) *uop.UOp {
 	in, n := x.Shape()[2:], len(ws)
-	all, held, places := float64(f.Shape()[0])*float64(f.Shape()[1]), 1.0, float64(x.Shape()[0])
+	filters, places := float64(f.Shape()[0])*float64(f.Shape()[1]), float64(x.Shape()[0])
+	inside := []float64{places} // of the windows, for each element of them
 	apart, parts := false, 1
 	for i, w := range ws {
 		if parts *= w.size; parts > mostTaps {
 			return nil
 		}
 		apart = apart || w.dilation > 1 && w.size > 1
-		sum := 0
+		var more []float64
 		for t := range w.size {
 			from, to := w.inside(in[i], t)
-			sum += to - from
+			for _, n := range inside {
+				more = append(more, n*float64(to-from))
+			}
 		}
-		all *= float64(w.size)
+		inside = more
 		places *= float64(w.out)
-		held *= float64(sum) / float64(w.size) / float64(w.out)
 	}
-	if !apart || held > mostlyPadding || all*places < worthParting || places*held < fewPlaces {
+	all, left := places*float64(parts), 0.0
+	for _, n := range inside {
+		if n > 0 {
+			left += max(n, fewPlaces)
+		}
+	}
+	if !apart || left > worthLeaving*all || filters*all < worthParting {
 		return nil
 	}
 	wide := dtype.Accumulator(d)

@@ -27,6 +27,7 @@ func TestConvOfFarWindows(t *testing.T) {
 		o                                    tensor.Conv
 	}{
 		{1, 96, 96, 1, 24, 24, 3, 3, tensor.Conv{Padding: 18, Dilation: 18}},
+		{1, 144, 144, 1, 14, 14, 3, 3, tensor.Conv{Padding: 12, Dilation: 12}}, // few of the windows have those at the corners inside
 		{2, 64, 64, 2, 30, 30, 3, 3, tensor.Conv{Padding: 24, Dilation: 24}},
 		{1, 96, 96, 1, 24, 24, 3, 3, tensor.Conv{Padding: 24, Dilation: 24}}, // only the middle is ever inside
 		{3, 64, 64, 1, 33, 26, 3, 5, tensor.Conv{Paddings: []int{19, 40, 25, 33}, Dilation: 19, Stride: 2}},
@@ -102,5 +103,23 @@ func TestConvOfFarWindowsHasFewKernels(t *testing.T) {
 		}, x, w)
 		require.NoError(t, err)
 		require.LessOrEqual(t, c.Launches(), most, "%d×%d", size, size)
+	}
+}
+
+// Windows are parts where a good part of their products is padding, unless that takes longer: it does where few windows have an element inside, of
+// which the filters are read as long.
+func TestConvOfFarWindowsIsParted(t *testing.T) {
+	ctx := context.Background()
+	b := newBench(t, "CPU", engine.Options{})
+	for _, c := range []struct {
+		channels, side, dilation int
+		parts                    bool
+	}{{144, 14, 12, true}, {128, 28, 12, true}, {96, 28, 6, true}, {96, 28, 4, false}, {320, 7, 4, false}} {
+		x, w := b.floats(1, c.channels, c.side, c.side), b.floats(c.channels, c.channels, 3, 3)
+		f, err := tensor.Capture(ctx, func(in ...*tensor.Tensor) []*tensor.Tensor {
+			return []*tensor.Tensor{in[0].Conv(in[1], nil, tensor.Conv{Padding: c.dilation, Dilation: c.dilation})}
+		}, x, w)
+		require.NoError(t, err)
+		require.Equal(t, c.parts, f.Launches() > 2, "%+v: %d", c, f.Launches())
 	}
 }

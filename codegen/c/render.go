@@ -68,6 +68,7 @@ func (r *renderer) block(stmts []codegen.Stmt, depth int) {
 	r.calls = slices.ContainsFunc(stmts, loops) || sets(stmts) == 0 && r.spread(stmts) >= manySpread
 	defer func() { r.calls = was }()
 	defer r.repeated.block(depth)()
+	stmts = r.neighboursTogether(stmts)
 	turns := r.turns(stmts)
 	inRegister := r.inRegister(stmts)
 	next := 0 // the statement after those that are done

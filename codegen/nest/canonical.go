@@ -56,7 +56,7 @@ func (k *normaliser) undivided(load *uop.UOp, src []*uop.UOp) *uop.UOp {
 		before += divisions(k.Facts.Form(i))
 	}
 	if before > 1 && len(index) > 1 {
-		if offset := k.Facts.Form(k.Linear(src[0].Arg().(uop.ParamArg).Slot, index).Node(k.Table)); divisions(offset) < before {
+		if offset := k.Linear(src[0].Arg().(uop.ParamArg).Slot, index); divisions(offset) < before {
 			return k.Table.Load(src[0], src[1], offset.Node(k.Table))
 		}
 	}
@@ -212,7 +212,7 @@ func (k *normaliser) opaque(a affine.Form) (s affine.RangeSet) {
 	return s
 }
 
-// Linear is the offset of an access.
+// Linear is the offset of an access. What is the quotient of a loop in one dimension and its remainder in another is the loop again.
 func (k *Kernel) Linear(param int, index []*uop.UOp) affine.Form {
 	if len(index) != len(k.Params[param].Dims) { // linear already
 		return k.Facts.Form(index[0])
@@ -222,6 +222,9 @@ func (k *Kernel) Linear(param int, index []*uop.UOp) affine.Form {
 	for d := len(index) - 1; d >= 0; d-- {
 		sum = sum.Add(k.Facts.Form(index[d]), stride)
 		stride *= k.Params[param].Dims[d]
+	}
+	if divisions(sum) > 1 {
+		return k.Facts.Form(sum.Node(k.Table))
 	}
 	return sum
 }
@@ -276,27 +279,44 @@ func (k *normaliser) freshRange(n int) *uop.UOp {
 	return k.NewRange(n, "")
 }
 
-// replacePair rewrites all accesses that depend on a and b to one linear index over m.
+// replacePair rewrites all accesses that depend on a and b to one range m.
 func (k *normaliser) replacePair(a, b, m *uop.UOp, linear map[*uop.UOp]affine.Form, outs []affine.Form) {
-	joined := func(l affine.Form) *uop.UOp {
-		kb := l.Coeff(b)
-		rest := affine.Form{Const: l.Const}
-		for _, t := range l.Terms {
+	both := k.Facts.Set(a, b)
+	joined := func(f affine.Form) *uop.UOp {
+		kb := f.Coeff(b)
+		rest := affine.Form{Const: f.Const}
+		for _, t := range f.Terms {
 			if t.Node != a && t.Node != b {
 				rest.Terms = append(rest.Terms, t)
 			}
 		}
 		return rest.Add(affine.Form{Terms: []affine.Term{{Node: m, Coef: 1}}}, kb).Node(k.Table)
 	}
+	// An index keeps its dimensions where one of them has both ranges, and is one offset where they lie in several.
+	index := func(dims []*uop.UOp, l affine.Form) []*uop.UOp {
+		at := -1
+		for i, x := range dims {
+			if k.Facts.FreeRanges(x).Disjoint(both) {
+				continue
+			}
+			if at >= 0 {
+				return []*uop.UOp{joined(l)}
+			}
+			at = i
+		}
+		out := slices.Clone(dims)
+		out[at] = joined(k.Facts.Form(dims[at]))
+		return out
+	}
 	for j, l := range outs {
 		if l.Coeff(b) != 0 {
-			k.Outs[j].Index = []*uop.UOp{joined(l)}
+			k.Outs[j].Index = index(k.Outs[j].Index, l)
 		}
 	}
 	k.Rewrite(func(u *uop.UOp, src []*uop.UOp) *uop.UOp {
 		if u.Op() == uop.Load {
 			if l := linear[u]; l.Coeff(b) != 0 {
-				return k.Table.Load(src[0], src[1], joined(l))
+				return k.Table.Load(src[0], src[1], index(u.Src()[2:], l)...)
 			}
 		}
 		if u.Op() == uop.Reduce {
