@@ -57,6 +57,7 @@ func TestPackedRowsAreTurned(t *testing.T) {
 			text, err := c.Render(p)
 			require.NoError(t, err)
 			require.Contains(t, text.Source, "turned16_", "%v %v %s", types, size, codegen.DirectivesString(directives))
+			require.NotRegexp(t, `o\[\d+\] = \{\(+\w+\)\*`, text.Source, "%v %v: vectors that lie equally far apart are spelled one by one", types, size)
 			bufs := k.random(rnd)
 			expected := clone(bufs)
 			define(t, k.s, expected)

@@ -70,8 +70,12 @@ func (r *renderer) turnStores(stmts []codegen.Stmt, depth int) (done int) {
 	case zipped:
 		r.line(depth, "%s(%s, %s);", r.zipper(e, n), to, values())
 	default:
-		if from := r.laidDown(list[:n]); from != "" {
-			r.line(depth, "%s(%s, %d, %s);", r.storer(e, n), to, stride, from)
+		if from, apart := r.laidDown(list[:n]); from != "" {
+			if apart == 0 {
+				r.line(depth, "%s(%s, %d, %s);", r.storer(e, n), to, stride, from)
+			} else {
+				r.line(depth, "%s(%s, %d, %s, %d);", r.mover(e, n), to, stride, from, apart)
+			}
 			break
 		}
 		r.line(depth, "{")
@@ -90,23 +94,34 @@ func laid(u, stored *uop.UOp) bool {
 	return u.At(0) != stored && u.At(0).Arg().(uop.ParamArg).Scratch
 }
 
-// laidDown spells where the values of stores lie in scratch as vectors that follow each other; "" if they do not.
-func (r *renderer) laidDown(list []*codegen.Store) string {
+// laidDown spells where the values of stores lie in memory as vectors that are equally far apart, and how far; 0 where they are whole vectors in
+// scratch that follow each other. It is "" if they do not lie so.
+func (r *renderer) laidDown(list []*codegen.Store) (from string, apart int) {
+	first := list[0].Value
+	if first.Op() != uop.Load {
+		return "", 0
+	}
+	base, c0, stride, ok := affine.StridedFrom(first.Home(), first.At(2), r.lane, r.vary)
+	if !ok || stride != 1 {
+		return "", 0
+	}
 	for i, s := range list {
-		u, first := s.Value, list[0].Value
-		if u.Op() != uop.Load || u.At(0) != first.At(0) || !u.At(0).Arg().(uop.ParamArg).Scratch || !u.At(1).IsConst(1) {
-			return ""
+		u := s.Value
+		if u.Op() != uop.Load || u.At(0) != first.At(0) || !u.At(1).IsConst(1) || r.turned[u] != "" || r.looksUp(u) {
+			return "", 0
 		}
-		base, c, stride, ok := affine.StridedFrom(u.Home(), u.At(2), r.lane, r.vary)
-		_, c0, _, _ := affine.StridedFrom(u.Home(), first.At(2), r.lane, r.vary)
-		if !ok || stride != 1 || !base.IsConst(0) || c0%r.n != 0 || c != c0+i*r.n {
-			return ""
+		b, c, stride, ok := affine.StridedFrom(u.Home(), u.At(2), r.lane, r.vary)
+		if i == 1 {
+			apart = c - c0
 		}
-		if i == len(list)-1 {
-			return fmt.Sprintf("(const %s *)(%s + %d)", r.vtype(elem(u.DType())), r.pointer(u.At(0)), c0)
+		if !ok || stride != 1 || b != base || c != c0+i*apart {
+			return "", 0
 		}
 	}
-	return ""
+	if apart == r.n && first.At(0).Arg().(uop.ParamArg).Scratch && base.IsConst(0) && c0%r.n == 0 {
+		return fmt.Sprintf("(const %s *)(%s + %d)", r.vtype(elem(first.DType())), r.pointer(first.At(0)), c0), 0
+	}
+	return r.pointer(first.At(0)) + " + " + r.expr(affine.Plus(base, c0)), apart
 }
 
 // zipper is the name of a function that stores the elements of two, three or four vectors in turns: first those of the first lanes.
@@ -163,9 +178,23 @@ func (r *renderer) changes(u *uop.UOp) bool { return u.Op() == uop.Load && r.wri
 
 // storer is the name of a function that turns rows vectors and stores as many elements of each of their places.
 func (r *renderer) storer(e string, rows int) string {
+	name := fmt.Sprintf("turned%d_%s", rows, r.vtype(e))
+	r.turnedStore(e, rows, name, fmt.Sprintf("const %s *o", r.vtype(e)), func(i int) string { return fmt.Sprintf("o[%d]", i) })
+	return name
+}
+
+// mover is storer of vectors that lie in memory, equally far apart: spelled at each place they would be most of what a kernel says.
+func (r *renderer) mover(e string, rows int) string {
+	v := r.vtype(e)
+	name := fmt.Sprintf("turned%d_%s_apart", rows, v)
+	r.turnedStore(e, rows, name, fmt.Sprintf("const %s *o, int64_t d", byElem[e]), func(i int) string { return fmt.Sprintf("*(const %su *)(o + %d * d)", v, i) })
+	return name
+}
+
+// turnedStore defines a function that turns vectors and stores as many elements of each of their places as there are vectors.
+func (r *renderer) turnedStore(e string, rows int, name, from string, vector func(i int) string) {
 	v, n := r.vtype(e), r.n
-	name := fmt.Sprintf("turned%d_%s", rows, v)
-	text := fmt.Sprintf("static __attribute__((noinline)) void %s(%s *p, int64_t s, const %s *o) {\n", name, byElem[e], v)
+	text := fmt.Sprintf("static __attribute__((noinline)) void %s(%s *p, int64_t s, %s) {\n", name, byElem[e], from)
 	now := make([]string, n)
 	words, whole := rows/inWord(e), v
 	if inWord(e) > 1 {
@@ -174,7 +203,7 @@ func (r *renderer) storer(e string, rows int) string {
 	for i := range now {
 		now[i] = fmt.Sprintf("a%d", min(i, words-1))
 		if i < words {
-			text += fmt.Sprintf("\t%s a%d = %s;\n", whole, i, r.joined(e, i))
+			text += fmt.Sprintf("\t%s a%d = %s;\n", whole, i, r.joined(e, i, vector))
 		}
 	}
 	network, now := turning(whole, now)
@@ -187,14 +216,13 @@ func (r *renderer) storer(e string, rows int) string {
 		}
 	}
 	r.define(name, text+"}\n")
-	return name
 }
 
 // joined spells the i-th vector of words of what a storer is given: the elements of as many vectors side by side, the first one's in the lowest bits.
-func (r *renderer) joined(e string, i int) string {
+func (r *renderer) joined(e string, i int, vector func(i int) string) string {
 	n := inWord(e)
 	return join(n, " | ", func(k int) string {
-		x := fmt.Sprintf("o[%d]", n*i+k)
+		x := vector(n*i + k)
 		if n == 1 {
 			return x
 		}

@@ -62,7 +62,7 @@ func (b *stager) stage(m codegen.Directive, u *uop.UOp, sp insertionPoint) ([]co
 		kind codegen.Kind
 	}{{m.Tile, codegen.Tile}, {m.Vector, codegen.Vector}} { // innermost
 		if x := b.Axes[w.name]; x != nil {
-			if i := slices.IndexFunc(loops, func(a *nest.Axis) bool { return a.Range == x.Range }); i >= 0 && !b.longGuarded(loops[i], u) {
+			if i := slices.IndexFunc(loops, func(a *nest.Axis) bool { return a.Range == x.Range }); i >= 0 {
 				a := loops[i]
 				a.Kind = w.kind
 				loops = append(slices.Delete(loops, i, i+1), a)
@@ -70,27 +70,48 @@ func (b *stager) stage(m codegen.Directive, u *uop.UOp, sp insertionPoint) ([]co
 		}
 	}
 	to := index
+	var ends *nest.Axis // the vectors of a long copy of which not all counts
 	if n := len(loops); n > 0 && b.longCopy(loops[n-1], u) {
 		a := loops[n-1]
 		coord, split := b.copyLoops(0, codegen.Extent(a.Range), true, u)
 		with := map[*uop.UOp]*uop.UOp{a.Range: coord}
 		loops = append(loops[:n-1], split...)
 		u, to = b.Substitute(with, u), b.Substitute(with, index)
+		if a.Guard != nil {
+			n = len(loops) - 1
+			loops, ends = loops[:n], loops[n]
+			ends.Guard = b.Substitute(with, a.Guard)
+		}
 	}
 	sp.roots = []*uop.UOp{u}
 	return append([]codegen.Stmt{&codegen.Alloc{Buf: buf, N: n}}, b.level(loops, sp, "", func(sp insertionPoint) []codegen.Stmt {
+		if ends != nil {
+			return b.guardedVector(buf, to, ends, sp)
+		}
 		return []codegen.Stmt{&codegen.Store{Buf: buf, Index: []*uop.UOp{to}, Value: sp.roots[0]}}
 	})...), b.Table.Load(buf, b.Table.True(), index)
 }
 
-// longGuarded says that an axis, of which some elements may not exist, has more than can be written out one by one.
-func (b *stager) longGuarded(a *nest.Axis, u *uop.UOp) bool {
-	return a.Guard != nil && codegen.Extent(a.Range) > 8*max(1, b.width(u.DType()))
+// guardedVector copies a vector as one where all of it counts, and lane by lane where its end does not.
+func (b *stager) guardedVector(buf, to *uop.UOp, v *nest.Axis, sp insertionPoint) []codegen.Stmt {
+	last := b.Table.Index(codegen.Extent(v.Range) - 1)
+	whole := b.Fold(b.Substitute(map[*uop.UOp]*uop.UOp{v.Range: last}, v.Guard))
+	single := b.NewRange(codegen.Extent(v.Range), "")
+	with := map[*uop.UOp]*uop.UOp{v.Range: single}
+	part := sp
+	part.roots = []*uop.UOp{b.Substitute(with, sp.roots[0])}
+	copied := func(to *uop.UOp, a *nest.Axis, sp insertionPoint) []codegen.Stmt {
+		return b.level([]*nest.Axis{a}, sp, "", func(sp insertionPoint) []codegen.Stmt {
+			return []codegen.Stmt{&codegen.Store{Buf: buf, Index: []*uop.UOp{to}, Value: sp.roots[0]}}
+		})
+	}
+	return append(when(whole, copied(to, &nest.Axis{Range: v.Range, Kind: v.Kind, Full: -1}, sp)...),
+		when(b.Fold(whole.Not()), copied(b.Substitute(with, to), &nest.Axis{Range: single, Guard: b.Substitute(with, v.Guard), Full: -1}, part)...)...)
 }
 
 // longCopy says that lanes of a copy are a loop of vectors: too many to be written out, or of a number that vectors do not
 // divide. In a copy the last vector may move inwards, because what it copies twice is the same.
 func (b *stager) longCopy(a *nest.Axis, u *uop.UOp) bool {
 	w, n := b.width(u.DType()), codegen.Extent(a.Range)
-	return a.Kind == codegen.Vector && a.Guard == nil && w > 1 && (n > 8*w || n%min(w, codegen.Pow2(n)) != 0) && b.Facts.FreeRanges(u).Has(b.Facts.RangeID(a.Range))
+	return a.Kind == codegen.Vector && w > 1 && (n > 8*w || n%min(w, codegen.Pow2(n)) != 0) && b.Facts.FreeRanges(u).Has(b.Facts.RangeID(a.Range))
 }

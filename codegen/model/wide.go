@@ -151,9 +151,6 @@ func (p *arranger) packLanes(l *access, order []loop, level int) (vector, tile s
 	if s, _ := p.stride(l, p.t.v); s == 1 || !turned && (p.words == nil || p.words != x || l.wide == nil) {
 		return p.lane, ""
 	}
-	if slices.ContainsFunc(order, func(o loop) bool { return o.r == x && p.steps(x)%o.block != 0 }) { // vectors would end beyond the last step
-		return p.lane, ""
-	}
 	panel := p.panel(l, order, level)
 	for _, name := range []string{p.name(x), p.name(x) + ".1"} {
 		if slices.Contains(panel, name) && turned {
