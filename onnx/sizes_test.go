@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-ml/weft/engine"
 	"github.com/weft-ml/weft/tensor"
 )
 
@@ -76,6 +77,40 @@ func TestGrowingCacheSharesPlans(t *testing.T) {
 	}
 	require.LessOrEqual(t, past.Engine().Stats().Compiled-compiled, 4, "one for 32 and one for 64 rows, and one for what is read")
 	require.Len(t, m.families, 1)
+}
+
+// A batch, its rows and those of its cache are of any size each.
+func TestThreeSizesSharePlans(t *testing.T) {
+	ctx := context.Background()
+	m := read(t, cached)
+	compiled := -1
+	var e *engine.Engine
+	for i := range 24 {
+		batch, rows, past := 1+i*5%7, 1+i*3%11, 1+i*7%13
+		numbers := func(n, at int) (list []float64) {
+			for k := range n {
+				list = append(list, math.Sin(float64(at+i+3*k)))
+			}
+			return list
+		}
+		x, before := numbers(2*batch*rows, 1), numbers(2*batch*past, 2)
+		out, err := m.Run(ctx, map[string]*tensor.Tensor{"x": on(tensor.Of(floats32(x), batch, rows, 2)), "past": on(tensor.Of(floats32(before), batch, past, 2))})
+		require.NoError(t, err)
+		var y, keys []float64
+		for b := range batch {
+			seen, all := attended(x[2*b*rows:2*(b+1)*rows], before[2*b*past:2*(b+1)*past], [4]float64{0.5, -0.25, 0.75, 1})
+			y, keys = append(y, seen...), append(keys, all...)
+		}
+		for name, want := range map[string][]float64{"y": y, "keys": keys} {
+			got, err := tensor.Data[float32](ctx, out[name])
+			require.NoError(t, err)
+			require.InDeltaSlice(t, want, got, 1e-4, "%s of %d, %d and %d", name, batch, rows, past)
+		}
+		if e = out["y"].Engine(); i == 3 {
+			compiled = e.Stats().Compiled
+		}
+	}
+	require.LessOrEqual(t, e.Stats().Compiled-compiled, 6, "graphs with more room, and what is read")
 }
 
 // placed adds to rows x what depends on sizes: rows of a table by their places after those of a cache, entries of another by how far apart all are, and
