@@ -30,15 +30,16 @@ type Instance struct {
 
 const (
 	ownPlans   = 2  // cases that have plans of their own,
-	ownSmall   = 16 // those of graphs that are a few kernels, if some come again,
-	ownNew     = 5  // and if none does
+	ownSmall   = 16 // and of so many those of a few kernels
+	oftenSmall = 3  // that come so often
 	lastCases  = 6  // cases that are compared
 	fewKernels = 4
-	ownShare   = 8   // a size that is one in so many runs, or more, has a plan of its own later,
-	mostGraphs = 16  // graphs that are kept,
-	mostSizes  = 512 // and counts
-	spareRoom  = 4   // how many times as many elements as there are an axis has room for at most,
-	spareDear  = 2   // and one that is dear
+	ownShare   = 8       // a size that is one in so many runs, or more, has a plan of its own later,
+	mostGraphs = 16      // graphs that are kept,
+	mostSizes  = 512     // and counts
+	spareRoom  = 4       // how many times as many elements as there are an axis has room for at most,
+	spareDear  = 2       // and one that is dear,
+	cheapRoom  = 1 << 18 // but where no more elements are computed, however few count: to compile takes longer
 )
 
 // Instance finds the graph that a case is to be computed by, or makes it; nil: the case is to have a plan of its own. The key tells its sizes apart from
@@ -47,17 +48,22 @@ func (f *Family) Instance(key string, c Case) *Instance {
 	if f.runs == nil || len(f.runs) >= mostSizes {
 		f.runs, f.all = map[string]int{}, 0
 	}
-	if f.runs[key] == 0 {
+	anew := f.runs[key] == 0
+	if anew {
 		f.sizes++
-		f.last = append(f.last[max(0, len(f.last)-lastCases+1):], c)
+		f.met(c)
 	}
-	if f.Again(key) || f.sizes <= ownPlans || !f.Early && f.fewToCome() && workOf(c.Roots).kernels <= fewKernels {
+	if f.Again(key) || f.sizes <= ownPlans || !f.Early && f.comesBack(key) && workOf(c.Roots).kernels <= fewKernels {
 		return nil
 	}
 	for _, g := range f.graphs {
 		if x := g.instance(c); x != nil {
+			g.used = f.all
 			return f.worth(x, c)
 		}
+	}
+	if !anew { // its graph is not kept any more
+		f.met(c)
 	}
 	// What the last cases agree on is likely to hold for the next, the more so the more they are. Only the last two may be alike, where the first of a
 	// program is another one: a prompt, and then a token at a time.
@@ -74,8 +80,11 @@ func (f *Family) Instance(key string, c Case) *Instance {
 	return nil
 }
 
-// fewToCome says that a program has perhaps no more than a few sizes: there are few, and unless they are very few some came again.
-func (f *Family) fewToCome() bool { return f.sizes <= ownNew || f.sizes <= ownSmall && f.all > f.sizes }
+// met keeps a case, and as many before it.
+func (f *Family) met(c Case) { f.last = append(f.last[max(0, len(f.last)-lastCases+1):], c) }
+
+// comesBack says that a case is one of a few that come again and again.
+func (f *Family) comesBack(key string) bool { return f.sizes <= ownSmall && f.runs[key] >= oftenSmall }
 
 // between is Between, and nil where a rule has a mistake: the cases have plans of their own, and no program ends. Tests want to know of it.
 func (f *Family) between(cases []Case) (g *Graph) {
@@ -134,8 +143,10 @@ func workOf(roots []*uop.UOp) (w work) {
 
 func (f *Family) keep(g *Graph) {
 	if len(f.graphs) == mostGraphs {
-		f.graphs = nil
+		oldest := slices.MinFunc(f.graphs, func(a, b *Graph) int { return cmp.Compare(a.used, b.used) })
+		f.graphs = slices.DeleteFunc(f.graphs, func(x *Graph) bool { return x == oldest })
 	}
+	g.used = f.all
 	f.graphs = append(f.graphs, g)
 	slices.SortStableFunc(f.graphs, func(a, b *Graph) int { return cmp.Compare(a.all(), b.all()) })
 }
@@ -203,7 +214,7 @@ func (g *Graph) instance(c Case) *Instance {
 		}
 		far = far || v.Hi > g.least[i] && v.Hi > own*n[i]
 	}
-	if far && g.elements(g.room) > spare*g.elements(func(f form) int { return f.at(n) }) {
+	if all := g.elements(g.room); far && all > cheapRoom && all > spare*g.elements(func(f form) int { return f.at(n) }) {
 		return nil
 	}
 	return &Instance{g, n, numbers}

@@ -33,6 +33,7 @@ type Graph struct {
 	Plan  any // what its user made of it
 
 	work *work // see most
+	used int   // the run of its family that used it last
 
 	least      Values   // room for so much costs little where there is less
 	ins        [][]form // the axes of inputs

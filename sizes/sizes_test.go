@@ -351,7 +351,7 @@ func TestFamilyOfLaterCases(t *testing.T) {
 	assert.NotNil(t, f.Instance("c", made(double, uop.Shape{4})))
 }
 
-// Cases of a few kernels, which are compiled soon, have more plans of their own, the more so if some come again.
+// Cases of a few kernels, which are compiled soon, have plans of their own when they have come three times, as long as there are few.
 func TestFamilyOfFewKernels(t *testing.T) {
 	double := alone(func(x *uop.UOp) *uop.UOp { return x.Add(x) })
 	sums := alone(func(x *uop.UOp) *uop.UOp {
@@ -362,15 +362,18 @@ func TestFamilyOfFewKernels(t *testing.T) {
 	})
 	for _, c := range []struct {
 		p     program
-		again bool
-		own   int
-	}{{double, false, ownNew}, {double, true, ownSmall}, {sums, false, ownPlans}} {
+		cases int
+		own   int // cases that have plans of their own at the third round
+	}{{double, ownSmall, ownSmall}, {double, ownSmall + 1, ownPlans}, {sums, ownSmall, ownPlans}} {
 		f := &Family{}
-		for n := range 20 {
-			x := f.Instance(key(n), made(c.p, uop.Shape{n + 3}))
-			assert.Equal(t, n >= c.own, x != nil, n)
-			if c.again && n == 2 {
-				f.Instance(key(n), made(c.p, uop.Shape{n + 3}))
+		own := map[int]bool{}
+		for round := range oftenSmall {
+			for n := range c.cases {
+				if own[n] {
+					continue
+				}
+				own[n] = f.Instance(key(n), made(c.p, uop.Shape{n + 3})) == nil
+				assert.Equal(t, n < ownPlans || round == oftenSmall-1 && c.own == c.cases, own[n], "round %d, case %d of %d", round, n, c.cases)
 			}
 		}
 	}
