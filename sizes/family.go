@@ -30,10 +30,11 @@ type Instance struct {
 
 const (
 	ownPlans   = 2  // cases that have plans of their own,
-	ownSmall   = 16 // and of so many those of a few kernels
+	ownNew     = 5  // those of a few kernels,
+	ownSmall   = 16 // and of so many of a few kernels those
 	oftenSmall = 3  // that come so often
-	lastCases  = 6  // cases that are compared
 	fewKernels = 4
+	lastCases  = 6       // cases that are compared
 	ownShare   = 8       // a size that is one in so many runs, or more, has a plan of its own later,
 	mostGraphs = 16      // graphs that are kept,
 	mostSizes  = 512     // and counts
@@ -53,7 +54,7 @@ func (f *Family) Instance(key string, c Case) *Instance {
 		f.sizes++
 		f.met(c)
 	}
-	if f.Again(key) || f.sizes <= ownPlans || !f.Early && f.comesBack(key) && workOf(c.Roots).kernels <= fewKernels {
+	if f.Again(key) || f.sizes <= ownPlans || !f.Early && f.few(key) && workOf(c.Roots).kernels <= fewKernels {
 		return nil
 	}
 	for _, g := range f.graphs {
@@ -83,8 +84,10 @@ func (f *Family) Instance(key string, c Case) *Instance {
 // met keeps a case, and as many before it.
 func (f *Family) met(c Case) { f.last = append(f.last[max(0, len(f.last)-lastCases+1):], c) }
 
-// comesBack says that a case is one of a few that come again and again.
-func (f *Family) comesBack(key string) bool { return f.sizes <= ownSmall && f.runs[key] >= oftenSmall }
+// few says that a case is one of a few, or of some that come again and again.
+func (f *Family) few(key string) bool {
+	return f.sizes <= ownNew || f.sizes <= ownSmall && f.runs[key] >= oftenSmall
+}
 
 // between is Between, and nil where a rule has a mistake: the cases have plans of their own, and no program ends. Tests want to know of it.
 func (f *Family) between(cases []Case) (g *Graph) {
