@@ -74,6 +74,36 @@ func TestResultsOfTwoAxesAreTurned(t *testing.T) {
 	check(t, "turned results of two axes", jobs, want, 1e-5)
 }
 
+// Vectors that are stored turned lie anywhere in memory: one for all neighbours, each behind the one before, in reverse, or apart.
+func TestVectorsThatLieApartAreTurned(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(14, 18))
+	var jobs []*job
+	var want [][]array
+	for name, at := range map[string]func(k *kit, i, j *uop.UOp) *uop.UOp{
+		"one for all":    func(_ *kit, i, _ *uop.UOp) *uop.UOp { return i },
+		"behind":         func(k *kit, i, j *uop.UOp) *uop.UOp { return i.Add(j.Mul(k.Index(16))) },
+		"in reverse":     func(k *kit, i, j *uop.UOp) *uop.UOp { return i.Add(j.Mul(k.Index(-32))).Add(k.Index(7 * 32)) },
+		"one step apart": func(_ *kit, i, j *uop.UOp) *uop.UOp { return i.Add(j) },
+	} {
+		k := newKit()
+		o, x := k.param(dtype.F32, true, 32, 8), k.param(dtype.F32, false, 256)
+		a := k.rngs(32, 8)
+		k.out(o, a[:2], k.load(x, at(k, a[0], a[1])))
+		directives, err := codegen.ParseDirectives("split a0 16 exact; vector a0.1; tile a1; order a0.0 a1 a0.1")
+		require.NoError(t, err)
+		p, err := lower.Lower(k.s, directives, target())
+		require.NoError(t, err)
+		text, err := c.Render(p)
+		require.NoError(t, err)
+		require.Contains(t, text.Source, "turned", name)
+		bufs := k.random(rnd)
+		expected := clone(bufs)
+		define(t, k.s, expected)
+		jobs, want = append(jobs, &job{k.s, directives, bufs}), append(want, expected)
+	}
+	check(t, "turned vectors that lie apart", jobs, want, 0)
+}
+
 // What a transpose reads is turned in registers whether its rows, its columns, both or none are read backwards, and where they are no more
 // than lanes.
 func TestTransposesAreTurned(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/weft-ml/weft/tensor"
+	"github.com/weft-ml/weft/uop"
 )
 
 // moving is an operator that moves elements without looking at them. Of arrays of strings their numbers are moved.
@@ -172,8 +173,45 @@ func concat(c *call) []*Value {
 	if len(list) == 0 {
 		c.fail("it has no inputs")
 	}
-	axis := c.attrInt("axis", 1)
-	return c.one(tensor.Cat(c.axis(axis, list[0].Rank()), list...), c.elem(0))
+	axis := c.axis(c.attrInt("axis", 1), list[0].Rank())
+	if x := amongZeros(axis, list); x != nil {
+		return c.one(x, c.elem(0))
+	}
+	return c.one(tensor.Cat(axis, list...), c.elem(0))
+}
+
+// amongZeros is the join of parts of which all but one are the number zero, as masks are laid on a picture: that one with zeros around it, wherever it
+// lies, so that all such masks share a plan. Else it is nil. Integers may be sizes, of which a zero is one like others.
+func amongZeros(axis int, list []t) (x t) {
+	lo, hi := make([]int, list[0].Rank()), make([]int, list[0].Rank())
+	across := func(part t) []int { return slices.Delete(part.Shape(), axis, axis+1) }
+	for _, part := range list {
+		switch {
+		case part.DType().IsInt() || part.DType() != list[0].DType() || part.Rank() != list[0].Rank() || !slices.Equal(across(part), across(list[0])): // Cat says what is wrong
+			return nil
+		case !isZero(part.Node()) && x != nil:
+			return nil
+		case !isZero(part.Node()):
+			x = part
+		case x == nil:
+			lo[axis] += part.Dim(axis)
+		default:
+			hi[axis] += part.Dim(axis)
+		}
+	}
+	if x == nil {
+		return nil
+	}
+	return x.Pad(lo, hi)
+}
+
+// isZero says that all elements are the constant zero.
+func isZero(u *uop.UOp) bool {
+	for u.Op().IsMovement() {
+		u = u.At(0)
+	}
+	v, ok := u.ConstValue()
+	return ok && uop.ToBits(u.DType(), v) == 0
 }
 
 func split(c *call) []*Value {

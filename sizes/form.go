@@ -172,47 +172,35 @@ func (s samples) shares(xs []int) (num, den [uop.MaxVars]int) {
 	for i := range den {
 		den[i] = 1
 	}
-	var list []uint
+	differ := uint(0)
 	for i := range uop.MaxVars {
 		if s.differs(i) {
-			list = append(list, 1<<i)
+			differ |= 1 << i
 		}
 	}
-	best := uint(0)
-	for _, set := range subsets(list) {
-		up, by, ok := s.slope(set, xs)
-		if !ok || set&(set-1) != 0 && up*by < 0 {
-			continue
-		}
-		if whole := up%by == 0; best == 0 || whole {
-			best = set
+	found := false
+	for size := 1; size <= bits.OnesCount(differ); size++ {
+		for set := uint(1); set <= differ; set++ {
+			if bits.OnesCount(set) != size || set&^differ != 0 {
+				continue
+			}
+			up, by, ok := s.slope(set, xs)
+			if whole := ok && up%by == 0; !ok || size > 1 && up*by < 0 || found && !whole {
+				continue
+			}
+			found = true
 			for i := range uop.MaxVars {
 				num[i], den[i] = 0, 1
 				if set>>i&1 != 0 {
 					num[i], den[i] = up, by
 				}
 			}
-			if whole {
-				break
+			if up%by == 0 {
+				return num, den
 			}
 		}
 	}
 	return num, den
-}
-
-// subsets are the sums of some of a list of bits, those of fewer first.
-func subsets(list []uint) (out []uint) {
-	for k := range 1 << len(list) {
-		set := uint(0)
-		for i, bit := range list {
-			if k>>i&1 != 0 {
-				set |= bit
-			}
-		}
-		out = append(out, set)
-	}
-	slices.SortStableFunc(out, func(a, b uint) int { return bits.OnesCount(a) - bits.OnesCount(b) })
-	return out[1:]
 }
 
 // slope is by how much an integer changes with the sum of some variables, if it is the same in all cases: up for each by of them.

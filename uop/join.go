@@ -11,7 +11,6 @@ const leastPart = 16
 // Join joins nodes along an axis of so many elements. They begin at places that rise, and do not overlap; zeros are where none is. Each is padded to
 // the whole, and one is selected by place, half of them first, so that nothing is computed with a padding zero.
 func Join(axis, total int, starts []int, parts []*UOp) *UOp {
-	starts, parts = withoutZeros(starts, parts)
 	if len(parts) <= MostSelected {
 		return selected(axis, total, starts, parts)
 	}
@@ -43,27 +42,6 @@ func Join(axis, total int, starts []int, parts []*UOp) *UOp {
 		groups, places = append(groups, selected(0, n, within, first[i:to]).Contiguous()), append(places, starts[i])
 	}
 	return Join(0, total, places, groups).Permute(front...)
-}
-
-// withoutZeros leaves out parts that are zeros, but for one if all are: there are zeros where no part is.
-func withoutZeros(starts []int, parts []*UOp) ([]int, []*UOp) {
-	var at []int
-	var rest []*UOp
-	for i, u := range parts {
-		if !zeros(u) || i == len(parts)-1 && rest == nil {
-			at, rest = append(at, starts[i]), append(rest, u)
-		}
-	}
-	return at, rest
-}
-
-// zeros says that all elements are the constant zero.
-func zeros(u *UOp) bool {
-	for u.op.IsMovement() {
-		u = u.src[0]
-	}
-	v, ok := u.ConstValue()
-	return ok && ToBits(u.dtype, v) == 0
 }
 
 // selected is Join without memory of its own.

@@ -118,6 +118,9 @@ func (r *renderer) laidDown(list []*codegen.Store) (from string, apart int) {
 			return "", 0
 		}
 	}
+	if apart == 0 { // one vector for all
+		return "", 0
+	}
 	if apart == r.n && first.At(0).Arg().(uop.ParamArg).Scratch && base.IsConst(0) && c0%r.n == 0 {
 		return fmt.Sprintf("(const %s *)(%s + %d)", r.vtype(elem(first.DType())), r.pointer(first.At(0)), c0), 0
 	}

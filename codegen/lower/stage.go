@@ -92,7 +92,8 @@ func (b *stager) stage(m codegen.Directive, u *uop.UOp, sp insertionPoint) ([]co
 	})...), b.Table.Load(buf, b.Table.True(), index)
 }
 
-// guardedVector copies a vector as one where all of it counts, and lane by lane where its end does not.
+// guardedVector copies a vector as one where all of it counts, and lane by lane where its end does not: if the last lane counts those before it do, as
+// the guard of a split says that a place comes before an end.
 func (b *stager) guardedVector(buf, to *uop.UOp, v *nest.Axis, sp insertionPoint) []codegen.Stmt {
 	last := b.Table.Index(codegen.Extent(v.Range) - 1)
 	whole := b.Fold(b.Substitute(map[*uop.UOp]*uop.UOp{v.Range: last}, v.Guard))

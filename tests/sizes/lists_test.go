@@ -40,7 +40,7 @@ func (l *lists) rows(n int) *tensor.Tensor {
 func (l *lists) laid(x *tensor.Tensor) *tensor.Tensor {
 	n := x.Dim(0)
 	at := 1 + l.IntN(places-n-1)
-	return tensor.Cat(0, tensor.Zeros(at, 4), x, tensor.Zeros(places-n-at, 4))
+	return x.Pad([]int{at, 0}, []int{places - n - at, 0})
 }
 
 // program computes with lists of the sizes.
