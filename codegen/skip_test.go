@@ -53,6 +53,12 @@ func TestMaskedBlocksAreSkipped(t *testing.T) {
 		"a band": {product(func(k *kit, a []*uop.UOp, s *uop.UOp) *uop.UOp {
 			return a[1].Less(a[0]).And(a[0].Less(a[1].Add(k.Index(20)))).Where(s, s.Int(0))
 		}), true},
+		"a triangle that begins where an array says": {product(func(k *kit, a []*uop.UOp, s *uop.UOp) *uop.UOp {
+			return a[1].Less(a[0].Add(k.load(k.param(dtype.I32, false, 1), k.Index(0)).Cast(dtype.Index))).Where(s, s.Int(0))
+		}), true},
+		"one that begins elsewhere in each row": {product(func(k *kit, a []*uop.UOp, s *uop.UOp) *uop.UOp {
+			return a[1].Less(a[0].Add(k.load(k.param(dtype.I32, false, 64), a[0]).Cast(dtype.Index))).Where(s, s.Int(0))
+		}), false},
 		"what is chosen either way": {product(func(k *kit, a []*uop.UOp, s *uop.UOp) *uop.UOp {
 			return a[1].Less(a[0]).Where(s, s.Neg())
 		}), false},

@@ -1,6 +1,7 @@
 package schedule_test
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -145,5 +146,45 @@ func TestChunksComeOneAfterTheOther(t *testing.T) {
 		_, arenas := r.Memory(0)
 		const chunk = 1 << 14 / schedule.ChunkShare
 		assert.Less(t, arenas[0], int64(4*chunk+n*256), "%d rows\n%v", n, r)
+	}
+}
+
+// Chunks of what a mask of indices leaves a triangle of are the same kernels, whose masks begin where an array says: the kernels of some
+// attention, and of its gradients, are few, however many chunks there are. Not where kernels keep their constants.
+func TestChunksOfTrianglesAreAlike(t *testing.T) {
+	t.Parallel()
+	const n = 16
+	for name, gradients := range map[string]bool{"attention": false, "its gradients": true} {
+		t.Run(name, func(t *testing.T) {
+			kernels := func(alike int) (distinct int, values [][]uop.Value) {
+				w := newWorld(3)
+				scale := func(u *uop.UOp) *uop.UOp { return u.Mul(u.Float(0.25)) }
+				q, k, v := scale(w.input(dtype.F32, n, 2)), scale(w.input(dtype.F32, 2, n)), scale(w.input(dtype.F32, n, 2))
+				s := times(q, k)
+				row, column := w.t.Iota(n).Reshape(n, 1).Expand(n, n), w.t.Iota(n).Reshape(1, n).Expand(n, n)
+				y := times(weights(row.Less(column).Where(s.Float(math.Inf(-1)), s), 1), v)
+				roots := []*uop.UOp{y}
+				if gradients {
+					roots = trained(y, q, k, v)
+				}
+				g := &schedule.Graph{Table: w.t, Inputs: w.inputs}
+				for _, r := range roots {
+					g.Roots = append(g.Roots, schedule.Root{Value: r, Dest: -1})
+				}
+				r := schedule.New(g, schedule.Config{Large: 2 * n * n, Alike: alike})
+				seen := map[string]bool{}
+				for _, s := range r.Steps {
+					if s.Spec != nil {
+						seen[fmt.Sprintf("%p %v", s.Spec.Outs[0].Value, s.Spec.Params)] = true
+					}
+				}
+				return len(seen), play(t, g, r, w.values)
+			}
+			own, want := kernels(0)
+			few, got := kernels(1)
+			assert.Greater(t, own, 6)
+			assert.Less(t, few, own/2)
+			assert.Equal(t, want, got)
+		})
 	}
 }

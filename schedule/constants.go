@@ -10,7 +10,8 @@ import (
 )
 
 // Layers of a quantised network, and the steps of a sampler that are written out, compute the same with other constants. To a compiler each is a
-// kernel of its own. So kernels that are alike but for constants get these as an array, whose elements the schedule says, and are one kernel.
+// kernel of its own. So kernels that are alike but for constants get these as an array, whose elements the schedule says, and are one kernel. So do those
+// that differ in where a mask of indices begins, as the chunks of causal attention.
 
 // constants gives kernels that are alike their constants as arrays, where enough need not be compiled then.
 func (s *scheduler) constants() {
@@ -67,11 +68,11 @@ func (s *scheduler) outlineOf(k *kernel) *outline {
 		}
 	}
 	for _, u := range topo {
-		if !weighs(u.Op()) || decides[u] {
+		if decides[u] {
 			continue
 		}
 		for _, x := range u.Src() {
-			if x.Op() == uop.Const && (x.DType().IsFloat() || x.DType() == dtype.I32 && !inside[u]) {
+			if x.Op() == uop.Const && (weighs(u.Op()) && (x.DType().IsFloat() || x.DType() == dtype.I32 && !inside[u]) || u.Op() == uop.Less && isPosition(x)) {
 				p.places = append(p.places, constantPlace{u, x})
 			}
 		}
@@ -81,7 +82,7 @@ func (s *scheduler) outlineOf(k *kernel) *outline {
 	}
 	each := make([]element, len(p.places))
 	for i, x := range p.places {
-		each[i] = element{x.constant.DType(), i}
+		each[i] = element{storedAs(x.constant), i}
 	}
 	p.form = s.form(s.numbered(p, each, constantArrays(each)))
 	return p
@@ -192,7 +193,7 @@ func (s *scheduler) keepConstants(buf int, p *outline, to []element) int {
 			values = append(values, 0)
 		}
 		v, _ := x.constant.ConstValue()
-		if d != x.constant.DType() {
+		if d != x.constant.DType() && x.constant.DType() != dtype.Index {
 			v = uop.IntValue(d, int64(v.Float()))
 		}
 		values[to[i].at] = v
@@ -228,7 +229,7 @@ func (s *scheduler) elements(alike []*outline) []element {
 		key := s.table.tuple(constants...)
 		e, ok := column[key]
 		if !ok {
-			if e.of = first.constant.DType(); whole { // what is computed with them may need no rounding
+			if e.of = storedAs(first.constant); whole { // what is computed with them may need no rounding
 				e.of = dtype.I32
 			}
 			e.at = n[e.of]
@@ -238,6 +239,20 @@ func (s *scheduler) elements(alike []*outline) []element {
 		to[i] = e
 	}
 	return to
+}
+
+// isPosition says that a constant is an index, and an int32 as well: compared with, it says where a mask begins.
+func isPosition(c *uop.UOp) bool {
+	v, _ := c.ConstValue()
+	return c.DType() == dtype.Index && v.Int() == int64(int32(v.Int()))
+}
+
+// storedAs is the type of the array that a constant can be an element of.
+func storedAs(c *uop.UOp) dtype.DType {
+	if c.DType() == dtype.Index {
+		return dtype.I32
+	}
+	return c.DType()
 }
 
 // isWhole says that a constant is an int32 as well, and the same one.

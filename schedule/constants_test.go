@@ -50,7 +50,7 @@ func TestAlikeButForConstants(t *testing.T) {
 	}
 }
 
-// Constants of indices and of selections are none of those; −0 is no integer; kernels of the same constants share theirs.
+// Constants of indices, but for where masks begin, and of selections are none of those; −0 is no integer; kernels of the same constants share theirs.
 func TestConstantsThatStay(t *testing.T) {
 	w := newWorld(3)
 	x, m, list := w.input(dtype.F32, 5), w.input(dtype.Bool, 5), w.input(dtype.I32, 5)

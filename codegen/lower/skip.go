@@ -1,6 +1,8 @@
 package lower
 
 import (
+	"slices"
+
 	"github.com/weft-ml/weft/codegen"
 	"github.com/weft-ml/weft/codegen/affine"
 	"github.com/weft-ml/weft/codegen/nest"
@@ -47,7 +49,7 @@ func (b *builder) extreme(c nest.Under, given affine.RangeSet, adds func(n int) 
 	at := affine.Form{Const: a.Const}
 	for _, t := range a.Terms {
 		switch {
-		case b.Facts.FreeRanges(t.Node).Within(given) && !codegen.Reads(t.Node):
+		case b.Facts.FreeRanges(t.Node).Within(given) && b.foreseen(t.Node):
 			at.Terms = append(at.Terms, t)
 		case t.Node.Op() != uop.Range:
 			return nil
@@ -59,6 +61,18 @@ func (b *builder) extreme(c nest.Under, given affine.RangeSet, adds func(n int) 
 		return nil
 	}
 	return b.Fold(at.Node(b.Table).Less(b.Table.Index(0)))
+}
+
+// foreseen says that an expression depends on ranges and constants only, or on elements of arrays besides that are the same in all iterations: these say where
+// a mask begins, of kernels that are alike but for that.
+func (b *builder) foreseen(u *uop.UOp) bool {
+	return !slices.ContainsFunc(uop.Topo(u), func(x *uop.UOp) bool {
+		if x.Op() == uop.Load {
+			a, ok := x.At(0).Arg().(uop.ParamArg)
+			return !ok || a.Scratch || b.Params[a.Slot].Write || !b.Facts.FreeRanges(x).Empty()
+		}
+		return x.Op() != uop.Param && !x.Op().Elementwise() && x.Op() != uop.Range && x.Op() != uop.Const && x.Op() != uop.Var
+	})
 }
 
 // skipping puts a condition around the loops of a reduction whose result nothing looks at otherwise. The first lets are its
