@@ -13,6 +13,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/ebitengine/purego"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -365,6 +366,46 @@ func TestThreadsShareIterations(t *testing.T) {
 				require.Equal(t, want, int32(binary.LittleEndian.Uint32(got[4*i:])), "row %d of play %d on %d threads", i, play, threads)
 			}
 		}
+	}
+}
+
+// Threads do the same iterations in each run, as far as they are there: who is alone does its own part from the beginning on and what others left from the end.
+func TestThreadsKeepTheirParts(t *testing.T) {
+	const rows, words = 64, 32
+	k := kernel("parts_test", `	int32_t *o = (int32_t *)buf[0];
+	int32_t at = 1 + 2 * o[0]++;
+	o[at] = lo;
+	o[at + 1] = hi;`, rows, plan.Bind{Write: true, Bytes: 4 * words})
+	k.Flops = 1 << 30 // worth all threads
+	p := &plan.Plan{Version: plan.Version, Target: "CPU", Kernels: []plan.Kernel{k}, Steps: []plan.Step{{Kind: plan.Launch, Slots: []int{0}}},
+		Memory: []plan.Memory{{Kind: plan.State, Arg: 0, Bytes: 4 * words}},
+		Slots:  []plan.Slot{{Memory: 0, Bytes: 4 * words, DType: dtype.I32, Dims: []int{words}}}}
+	d := open(t, Options{Threads: 2})
+	l := load(t, d, p).(*loaded)
+	x := alloc(t, d, 4*words)
+	require.NoError(t, d.Play(l, []runtime.Mem{x}, nil)) // now the job knows the array
+	crew := newPool(2).crew                              // whose other thread never comes
+	crew.keen, crew.patient, crew.asleep = 0, 0, 1
+	call := func(jobs []job, thread, begun uintptr) uintptr {
+		r, _, _ := purego.SyscallN(d.pool.function, uintptr(unsafe.Pointer(crew)), address(jobs), uintptr(len(jobs))+thread, 0, begun)
+		return r & (1<<endBits - 1)
+	}
+	for thread, want := range [][]int32{{0, 16, 16, 24, 24, 28, 28, 32, 48, 64, 40, 48, 36, 40, 32, 36}, {32, 48, 48, 56, 56, 60, 60, 64, 16, 32, 8, 16, 4, 8, 0, 4}} {
+		require.NoError(t, d.Write(x, 0, make([]byte, 4*words)))
+		require.EqualValues(t, wake, call(l.jobs, 0, 0))
+		if thread == 0 {
+			require.EqualValues(t, done, call(l.jobs, 0, 1))
+		} else {
+			require.EqualValues(t, idle, call(nil, 1, 0))
+			crew.state |= closedState
+		}
+		got := make([]byte, 4*words)
+		require.NoError(t, d.Read(context.Background(), got, x, 0))
+		var list []int32
+		for i := range 2 * int(got[0]) {
+			list = append(list, int32(got[4+4*i]))
+		}
+		assert.Equal(t, want, list, "thread %d", thread)
 	}
 }
 

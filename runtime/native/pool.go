@@ -48,13 +48,17 @@ type job struct {
 // crew is what threads share, as the C text knows it.
 type crew struct {
 	state, _, _, _, _, _, _, _ int64
-	next, _, _, _, _, _, _, _  int64
+	parts                      uintptr
+	_, _, _, _, _, _, _        int64
 	asleep, workers            int64
 	keen, patient, slice       int64
 	_                          [3]int64
 	job                        job
 	_                          int64
 }
+
+// part is what a thread has to do of a job: a cache line, as the C text knows it.
+type part [8]int64
 
 // The state of the crew.
 const (
@@ -79,6 +83,7 @@ const (
 type pool struct {
 	function  uintptr // the C text's; 0 until something is loaded
 	crew      *crew
+	parts     []part
 	workers   []*worker
 	left      chan struct{} // the last worker has left the job
 	scratch   []*mem        // of each thread; 0 is the caller's
@@ -95,9 +100,9 @@ type worker struct {
 }
 
 func newPool(threads int) *pool {
-	p := &pool{crew: newCrew(), left: make(chan struct{}, 1), workers: make([]*worker, threads-1), scratch: make([]*mem, threads), places: make([]uintptr, threads)}
+	p := &pool{crew: onLine[crew](1), parts: unsafe.Slice(onLine[part](threads), threads), left: make(chan struct{}, 1), workers: make([]*worker, threads-1), scratch: make([]*mem, threads), places: make([]uintptr, threads)}
 	p.crew.workers = int64(threads - 1)
-	p.crew.state = closedState
+	p.crew.state, p.crew.parts = closedState, address(p.parts)
 	p.crew.slice = int64(slice)
 	if threads <= goruntime.NumCPU() { // else a worker that looks out takes a working one's processor
 		p.crew.keen, p.crew.patient = int64(keen), int64(lookOut)
@@ -105,12 +110,13 @@ func newPool(threads int) *pool {
 	return p
 }
 
-// newCrew begins with a cache line.
-func newCrew() *crew {
+// onLine are values that begin with a cache line. They point to nothing.
+func onLine[T any](n int) *T {
 	const line = 64
-	b := make([]byte, unsafe.Sizeof(crew{})+line)
+	var size T
+	b := make([]byte, n*int(unsafe.Sizeof(size))+line)
 	at := (line - uintptr(unsafe.Pointer(&b[0]))%line) % line
-	return (*crew)(unsafe.Pointer(&b[at]))
+	return (*T)(unsafe.Pointer(&b[at]))
 }
 
 // start begins with the workers, which the function is of.

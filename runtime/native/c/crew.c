@@ -1,5 +1,6 @@
-// Threads that share the iterations of kernels. The leader publishes one job after the other, takes shares of it like the others, and goes
-// on when nobody is inside any more. A follower that comes late, because the system gave it no processor, is not waited for: whoever
+// Threads that share the iterations of kernels. The leader publishes one job after the other, does its part of it like the others, and goes
+// on when nobody is inside any more. Each thread has the same part of the iterations in every run, because what it wrote lies in its processor's
+// caches; who has done its own takes of the others'. A follower that comes late, because the system gave it no processor, is not waited for: whoever
 // is there does the iterations. Nobody blocks here: who waits for long returns, and sleeps outside.
 #include <stdint.h>
 #include <string.h>
@@ -21,9 +22,14 @@ typedef struct {
 
 // What changes hands has a cache line of its own.
 typedef struct {
+	uint64_t left; // of a part, the iterations that nobody has taken: from the low 32 bits up to the high ones
+	int64_t a[7];
+} weft_part;
+
+typedef struct {
 	int64_t state; // see below
 	int64_t a[7];
-	int64_t next; // iteration of the job
+	weft_part *parts; // as many as there are threads
 	int64_t b[7];
 	int64_t asleep; // followers, counted outside
 	int64_t workers;
@@ -102,20 +108,41 @@ static void weft_share(const weft_job *j, int32_t thread, int32_t lo, int32_t hi
 	memmove(j->buf[0] + from, j->buf[1] + from, to - from);
 }
 
-// Shares are half of a fair share of the rest each time, so that there are few calls and yet nobody waits long for the last one.
-static void weft_shares(weft_crew_t *c, const weft_job *j, int32_t thread) {
-	int64_t lo = __atomic_load_n(&c->next, __ATOMIC_RELAXED);
-	while (lo < j->n) {
-		int64_t rest = j->n - lo, take = rest / (2 * (int64_t)j->threads);
-		if (take < j->least)
-			take = j->least;
-		if (take > rest)
-			take = rest;
-		if (__atomic_compare_exchange_n(&c->next, &lo, lo + take, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-			weft_share(j, thread, lo, lo + take);
-			lo = __atomic_load_n(&c->next, __ATOMIC_RELAXED);
-		}
+// Take gives iterations of a part, half of what is left of it each time, so that there are few calls and yet nobody waits long for the last one:
+// the owner's from the low end, which lie behind those that it has done, others' from the high one. It says whether there were any.
+static int weft_take(weft_part *p, int32_t least, int own, int32_t *lo, int32_t *hi) {
+	uint64_t left = __atomic_load_n(&p->left, __ATOMIC_RELAXED);
+	for (;;) {
+		uint32_t from = (uint32_t)left, to = (uint32_t)(left >> 32), take = (to - from) / 2;
+		if (from >= to)
+			return 0;
+		if (take < (uint32_t)least)
+			take = (uint32_t)least;
+		if (take > to - from)
+			take = to - from;
+		uint64_t rest = own ? (uint64_t)to << 32 | (from + take) : (uint64_t)(to - take) << 32 | from;
+		if (!__atomic_compare_exchange_n(&p->left, &left, rest, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+			continue;
+		*lo = (int32_t)(own ? from : to - take);
+		*hi = (int32_t)(own ? from + take : to);
+		return 1;
 	}
+}
+
+// Divide gives each thread of a job its part.
+static void weft_divide(weft_crew_t *c, const weft_job *j) {
+	uint64_t from = 0;
+	for (int32_t i = 0; i < j->threads; i++) {
+		uint64_t to = (uint64_t)j->n * (uint64_t)(i + 1) / (uint64_t)j->threads;
+		c->parts[i].left = to << 32 | from;
+		from = to;
+	}
+}
+
+static void weft_shares(weft_crew_t *c, const weft_job *j, int32_t thread) {
+	for (int32_t i = 0, part = thread % j->threads; i < j->threads; i++, part = part + 1 < j->threads ? part + 1 : 0)
+		for (int32_t lo, hi; weft_take(&c->parts[part], j->least, part == thread, &lo, &hi);)
+			weft_share(j, thread, lo, hi);
 }
 
 // Try does a job that may be too short for threads on one of them, where it stays if that did not take long.
@@ -151,7 +178,7 @@ static intptr_t weft_lead(weft_crew_t *c, weft_job *jobs, intptr_t count, intptr
 		}
 		if (!begun) {
 			c->job = *j;
-			c->next = 0;
+			weft_divide(c, j);
 			int64_t number = (__atomic_load_n(&c->state, __ATOMIC_RELAXED) >> 32) + 1;
 			__atomic_store_n(&c->state, (number & WEFT_NUMBERS) << 32, __ATOMIC_SEQ_CST);
 			if (c->workers - __atomic_load_n(&c->asleep, __ATOMIC_SEQ_CST) < j->threads - 1)
