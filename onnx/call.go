@@ -99,7 +99,7 @@ func (c *call) strings(i int) []string {
 // ints are the elements of input i, which must be known when the graph is built.
 func (c *call) ints(i int) []int {
 	v := c.array(i)
-	list, ok := integersOf(v.elem, c.r.host(v))
+	list, ok := integersOf(v.elem, c.r.deciding(v, mostSpecial))
 	if !ok {
 		c.fail("its input %d is %v; it must be integers", i, v)
 	}
@@ -122,8 +122,14 @@ func (c *call) int(i int) int {
 	return list[0]
 }
 
-// floats are the elements of input i as floats.
+// floats are the elements of input i as floats, which say how the node is to be understood.
 func (c *call) floats(i int) []float64 {
+	v := c.array(i)
+	return numbersOf(v.elem, c.r.deciding(v, mostSpecial))
+}
+
+// data are floats that say nothing about the node.
+func (c *call) data(i int) []float64 {
 	v := c.array(i)
 	return numbersOf(v.elem, c.r.host(v))
 }
@@ -136,7 +142,17 @@ func (c *call) float(i int) float64 {
 	return list[0]
 }
 
-func (c *call) bool(i int) bool { return c.float(i) != 0 }
+// bool is whether the one element of input i is true.
+func (c *call) bool(i int) bool {
+	v := c.array(i)
+	if n := count(v.shape); n != 1 {
+		c.fail("its input %d has %d elements; it must be one number", i, n)
+	}
+	return c.r.truth(v)
+}
+
+// truth is the value of a condition. Inputs that are a switch each may decide about plans for its sake; what is computed of many numbers is to be found out.
+func (r *runner) truth(v *Value) bool { return numbersOf(v.elem, r.deciding(v, 1))[0] != 0 }
 
 // attr is an attribute, or nil.
 func (c *call) attr(name string) *attrProto {

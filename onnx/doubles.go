@@ -44,13 +44,18 @@ func (m *Model) goByNode(e *engine.Engine) {
 // call computes the outputs of values in the order of the inputs.
 func (m *Model) call(ctx context.Context, e *engine.Engine, args []*Value) ([]*Value, error) {
 	if !m.isByNode(e) {
-		outs, err := m.planned(ctx, e, args)
+		outs, ok, err := m.runner(ctx, e).pieces(m.whole(), args)
+		if err == nil && !ok {
+			outs, err = m.runner(ctx, e).byNode(m.whole(), args)
+		}
 		if !lacksDoubles(err) {
 			return outs, err
 		}
 		m.goByNode(e)
 	}
-	return m.piecewise(ctx, &runner{m: m, ctx: ctx, eng: e, raws: map[*uop.UOp][]byte{}, noDoubles: true}, args)
+	r := m.runner(ctx, e)
+	r.noDoubles = true
+	return r.byNode(m.whole(), args)
 }
 
 // aroundDoubles computes a node for a device that has no float64.

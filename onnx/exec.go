@@ -24,6 +24,7 @@ type runner struct {
 	steps     int
 	text      int // bytes of strings that were made
 	depth     int
+	whole     *scope   // of the graph that it goes through
 	scopes    []*scope // of the graphs and functions that are being run, the innermost last
 	waits     waits    // of the values of these
 }
@@ -36,7 +37,11 @@ const (
 )
 
 // needValue says that a value decides about a plan which the plan's arguments decide.
-type needValue struct{ inputs []int }
+type needValue struct {
+	inputs []int // these arguments
+	most   int   // inputs of so many elements may decide about plans for its sake
+	long   bool  // no value is needed, but there are too many nodes for a plan
+}
 
 func (*needValue) Error() string { return "BUG: a value is needed" }
 
@@ -47,6 +52,7 @@ type scope struct {
 	opsets map[string]int
 	attrs  map[string]*attrProto // of the function that is being called
 	reads  *reads                // of the graph or function
+	init   func(name string) *Value
 
 	at      int      // the node that is being run
 	pending []string // names of values that may have to be computed yet, in the order in which they came
@@ -57,12 +63,19 @@ func (s *scope) get(name string) *Value {
 		if v, ok := s.values[name]; ok {
 			return v
 		}
+		if s.init == nil {
+			continue
+		}
+		if v := s.init(name); v != nil {
+			s.values[name] = v
+			return v
+		}
 	}
 	return nil
 }
 
-// top runs the model's graph.
-func (r *runner) top(args []*Value) (outs []*Value, err error) {
+// top runs a graph from a piece on, which is given args.
+func (r *runner) top(o *piece, args []*Value) (outs []*Value, err error) {
 	defer func() {
 		switch p := recover().(type) {
 		case nil:
@@ -72,11 +85,18 @@ func (r *runner) top(args []*Value) (outs []*Value, err error) {
 			panic(p)
 		}
 	}()
-	s := &scope{values: map[string]*Value{}, opsets: r.m.opsets}
-	for i, p := range r.m.inputs {
-		s.values[p.Name] = args[i]
+	r.whole = r.enter(o, args)
+	return r.graph(o.g, r.whole, o.at)
+}
+
+// enter makes the values that a piece is given those of its graph.
+func (r *runner) enter(o *piece, args []*Value) *scope {
+	s := &scope{values: map[string]*Value{}, opsets: r.m.opsets, at: o.at}
+	for i, name := range o.ins {
+		s.values[name] = args[i]
 	}
-	return r.graph(r.m.proto.graph, s)
+	r.prepare(o.g, s)
+	return s
 }
 
 // sub runs a graph that an attribute holds.
@@ -91,11 +111,16 @@ func (r *runner) sub(g *graphProto, outer *scope, args []*Value) ([]*Value, erro
 	if len(args) > len(g.inputs) {
 		return nil, fmt.Errorf("graph %.60q takes %d values and is given %d", g.name, len(g.inputs), len(args))
 	}
+	if o, given := r.inside(g, outer, args); o != nil {
+		if outs, ok, err := r.pieces(o, given); ok || err != nil {
+			return outs, err
+		}
+	}
 	s := &scope{values: map[string]*Value{}, outer: outer, opsets: outer.opsets, attrs: outer.attrs}
 	for i, v := range args {
 		s.set(g.inputs[i].name, v)
 	}
-	return r.graph(g, s)
+	return r.graph(g, s, 0)
 }
 
 // set gives a name its value.
@@ -104,24 +129,24 @@ func (s *scope) set(name string, v *Value) {
 	s.pending = append(s.pending, name)
 }
 
-func (r *runner) graph(g *graphProto, s *scope) ([]*Value, error) {
-	for _, t := range g.init {
-		if s.values[t.name] == nil {
-			s.values[t.name] = r.constant(t, t.is)
+// prepare has a scope know a graph: what its file says of names, and who reads them.
+func (r *runner) prepare(g *graphProto, s *scope) {
+	s.reads = g.uses()
+	s.init = func(name string) *Value {
+		switch t := s.reads.init[name].(type) {
+		case *tensorProto:
+			return r.constant(t, t.is)
+		case *sparseProto:
+			return r.constant(t, t.is)
 		}
+		return nil
 	}
-	for _, t := range g.sparse {
-		if s.values[t.values.name] == nil {
-			s.values[t.values.name] = r.constant(t, t.is)
-		}
-	}
-	s.reads = g.reads.of(g.nodes, func() (outs []string) {
-		for _, out := range g.outputs {
-			outs = append(outs, out.name)
-		}
-		return outs
-	})
-	if err := r.nodes(g.nodes, s); err != nil {
+}
+
+// graph runs a graph from a node on.
+func (r *runner) graph(g *graphProto, s *scope, from int) ([]*Value, error) {
+	r.prepare(g, s)
+	if err := r.nodes(g.nodes, s, from); err != nil {
 		return nil, err
 	}
 	outs := make([]*Value, len(g.outputs))
@@ -139,6 +164,26 @@ type reads struct {
 	once sync.Once
 	uses map[string]int // how often
 	last map[string]int // the last node that does, behind all nodes where it is a result
+	init map[string]any // tensors in the file
+}
+
+// uses are the reads of a graph.
+func (g *graphProto) uses() *reads {
+	return g.reads.of(g.nodes, func() (outs []string) {
+		g.reads.init = map[string]any{}
+		for _, t := range slices.Backward(g.init) {
+			g.reads.init[t.name] = t
+		}
+		for _, t := range g.sparse {
+			if g.reads.init[t.values.name] == nil {
+				g.reads.init[t.values.name] = t
+			}
+		}
+		for _, out := range g.outputs {
+			outs = append(outs, out.name)
+		}
+		return outs
+	})
 }
 
 func (r *reads) of(list []*nodeProto, outs func() []string) *reads {
@@ -178,11 +223,13 @@ func countUses(list []*nodeProto, uses map[string]int) {
 	}
 }
 
-func (r *runner) nodes(list []*nodeProto, s *scope) error {
+func (r *runner) nodes(list []*nodeProto, s *scope, from int) error {
 	r.scopes = append(r.scopes, s)
 	defer func() { r.scopes = r.scopes[:len(r.scopes)-1] }()
 	for i, n := range list {
-		s.at = i
+		if s.at = i; i < from {
+			continue
+		}
 		if err := r.ctx.Err(); err != nil {
 			return err
 		}
@@ -206,7 +253,7 @@ func (r *runner) step(n int) error {
 		return fmt.Errorf("a run goes through more than %d nodes", mostSteps)
 	}
 	if r.trace && r.steps > mostTraced {
-		panic(&needValue{}) // too many for a plan
+		panic(&needValue{long: true})
 	}
 	return r.ctx.Err()
 }
@@ -315,7 +362,7 @@ func (r *runner) nodesOf(f *functionProto, s *scope) error {
 		}
 	}
 	if len(absent) == 0 {
-		return r.nodes(f.nodes, s)
+		return r.nodes(f.nodes, s, 0)
 	}
 	list := make([]*nodeProto, len(f.nodes))
 	for i, n := range f.nodes {
@@ -328,5 +375,5 @@ func (r *runner) nodesOf(f *functionProto, s *scope) error {
 		}
 		list[i] = &own
 	}
-	return r.nodes(list, s)
+	return r.nodes(list, s, 0)
 }

@@ -19,7 +19,7 @@ func TestFeaturesOfTheDevice(t *testing.T) {
 	x[1], x[69] = 2, 1
 	out := run(t, m, map[string]*tensor.Tensor{"x": on(tensor.Of(x, 70))})
 	require.Equal(t, []float32{5, 7, 5, 6}, []float32{out[0], out[1], out[2], out[69]})
-	require.NotNil(t, m.plans[0].plan)
+	require.NotNil(t, m.whole().plans[0].plan)
 	for _, wrong := range []float32{-1, 3} {
 		x[7] = wrong
 		out, err := m.Run(context.Background(), map[string]*tensor.Tensor{"x": on(tensor.Of(x, 70))})

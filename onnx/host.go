@@ -10,7 +10,7 @@ import (
 
 // constant is the value of a tensor in the file, which lies on the device once for all runs.
 func (r *runner) constant(key any, v *Value) *Value {
-	if v.elem == String || count(v.shape) <= 1 {
+	if v.elem == String {
 		return v
 	}
 	r.m.mu.Lock()
@@ -18,16 +18,23 @@ func (r *runner) constant(key any, v *Value) *Value {
 	at := placedKey{r.eng, key}
 	p := r.m.placed[at]
 	if p == nil {
-		p = &Value{elem: v.elem, shape: v.shape, raw: v.raw, known: true}
-		if u, err := r.eng.FromBytes(v.elem.DType(), v.shape, v.raw); err == nil {
-			p.t = tensor.FromNode(u, r.eng)
+		p = &Value{elem: v.elem, shape: v.shape, raw: v.raw, known: true, fixed: len(r.m.placed) + 1}
+		if count(v.shape) > 1 {
+			if u, err := r.eng.FromBytes(v.elem.DType(), v.shape, v.raw); err == nil {
+				p.t = tensor.FromNode(u, r.eng)
+			}
 		}
 		r.m.placed[at] = p
 	}
-	if p.t != nil {
-		r.raws[leafOf(p.t.Node())] = p.raw
-	}
+	r.knows(p)
 	return p
+}
+
+// knows has the elements of a constant at hand where its array is met.
+func (r *runner) knows(v *Value) {
+	if v.t != nil {
+		r.raws[leafOf(v.t.Node())] = v.raw
+	}
 }
 
 // tableKey names what a node makes of its attributes, by the first of these: a function has copies of its nodes.
@@ -74,7 +81,10 @@ func (r *runner) tensor(v *Value) *tensor.Tensor {
 }
 
 // host are the elements of an array, which are computed if need be.
-func (r *runner) host(v *Value) []byte {
+func (r *runner) host(v *Value) []byte { return r.deciding(v, 0) }
+
+// deciding are the elements of an array for whose sake inputs of so many elements may decide about plans.
+func (r *runner) deciding(v *Value, most int) []byte {
 	if v.raw != nil {
 		return v.raw
 	}
@@ -84,7 +94,7 @@ func (r *runner) host(v *Value) []byte {
 	}
 	u := v.t.Node()
 	if r.trace && !v.known {
-		need := &needValue{}
+		need := &needValue{most: most}
 		for _, leaf := range uop.Topo(u) {
 			if i, ok := r.slots[leaf.Slot()]; ok && leaf.Op() == uop.Param {
 				need.inputs = append(need.inputs, i)

@@ -35,7 +35,7 @@ func TestScanOfSeparateRounds(t *testing.T) {
 		in := map[string]*tensor.Tensor{"x": on(tensor.Of(x, 2, 2)), "rows": on(tensor.Of(rows, n, 2))}
 		m := scanOf(int64(n), 1, distances, "same")
 		require.Equal(t, want, run(t, m, in))
-		require.Equal(t, 1, m.plans[0].plan.Launches())
+		require.Equal(t, 1, m.whole().plans[0].plan.Launches())
 		once := scanOf(int64(n), 0, msgs(nodeMsg("Identity", list("s"), list("same")), nodeMsg("ReduceSum", list("s", "one"), list("d"), intAttr("keepdims", 0))), "same")
 		sums := run(t, once, in)
 		require.Equal(t, []float32{3, -1}, []float32{sums[0], sums[n]})

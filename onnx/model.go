@@ -3,7 +3,7 @@
 // It knows the file format (https://onnx.ai/onnx/repo-docs/IR.html) and what each operator means in each version
 // (https://onnx.ai/onnx/operators). It refuses to know devices and kernels: a model becomes operations of package tensor, once for each
 // combination of input shapes, and that graph is captured as one plan. What decides about shapes is computed ahead in the program; where only
-// values computed on the device can tell, the graph is run piece by piece instead, and the values are read.
+// values computed on the device can tell, the graph is several plans, and the values between them are read.
 //
 // A file is not trusted: nothing is reserved on its word, data outside of it lie in its own folder, and whatever is not right is an error that
 // names the file, the node and the reason.
@@ -23,9 +23,7 @@ import (
 	"sync"
 
 	"github.com/weft-ml/weft/engine"
-	"github.com/weft-ml/weft/sizes"
 	"github.com/weft-ml/weft/tensor"
-	"github.com/weft-ml/weft/uop"
 )
 
 // Options say how a model is read.
@@ -51,20 +49,10 @@ type Model struct {
 	inputs    []Port
 	outputs   []Port
 
-	mu       sync.Mutex
-	placed   map[placedKey]*Value     // weights, on each engine
-	special  map[int]bool             // inputs whose values decide about the plan,
-	read     map[int]readInput        // and what they were last
-	plans    []*planned               // last used first
-	families map[string]*sizes.Family // by device and ranks of inputs
-	owners   map[string]bool          // cases of families that have plans of their own, see own
-	byNode   map[string]bool          // engines that lack the float64 that the graph asks for
-}
-
-// readInput are the elements of an input that lies on a device.
-type readInput struct {
-	node *uop.UOp
-	raw  []byte
+	mu     sync.Mutex
+	placed map[placedKey]*Value // weights, on each engine
+	pieces map[pieceKey]*piece
+	byNode map[string]bool // engines that lack the float64 that the graph asks for
 }
 
 type functionKey struct{ domain, name, overload string }
@@ -141,7 +129,7 @@ func parse(b []byte, o Options) (*Model, error) {
 	if o.Name == "" {
 		o.Name = "model"
 	}
-	m := &Model{name: o.Name, opts: o, placed: map[placedKey]*Value{}, special: map[int]bool{}, read: map[int]readInput{}}
+	m := &Model{name: o.Name, opts: o, placed: map[placedKey]*Value{}, pieces: map[pieceKey]*piece{}}
 	d := &decoder{}
 	p, err := d.model(b)
 	if err != nil {

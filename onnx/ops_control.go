@@ -77,7 +77,7 @@ func (c *call) truth(v *Value) bool {
 	if v.kind != IsTensor || v.elem != Bool || count(v.shape) != 1 {
 		c.fail("a condition is %v", v)
 	}
-	return c.r.host(v)[0] != 0
+	return c.r.truth(v)
 }
 
 // stacked lays values along a new axis. Of none the type says what they would have been.

@@ -27,7 +27,7 @@ func nonMaxSuppression(c *call) []*Value {
 	if c.has(4) {
 		least = c.float(4)
 	}
-	b, s := c.floats(0), c.floats(1)
+	b, s := c.data(0), c.data(1)
 	classes, n := scores.shape[1], boxes.shape[1]
 	center := c.attrInt("center_point_box", 0) == 1
 	corners := func(batch, i int) box {
@@ -294,7 +294,7 @@ func (c *call) partOrder(v *Value, whole bool, axis int) func(i, j int) int {
 
 // maxRoiPool takes the greatest element of each cell of regions that lie at whole numbers.
 func maxRoiPool(c *call) []*Value {
-	x, rois := c.t(0), c.floats(1)
+	x, rois := c.t(0), c.data(1)
 	cells, _ := c.attrInts("pooled_shape")
 	if len(cells) != 2 || x.Rank() != 4 || len(rois)%5 != 0 || cells[0] < 1 || cells[1] < 1 || cells[0]*cells[1] > 1<<20 {
 		c.fail("cells %v of %v", cells, x.Shape())

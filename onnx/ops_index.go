@@ -220,7 +220,7 @@ func compress(c *call) []*Value {
 		axis = c.axis(c.attrInt("axis", 0), x.Rank())
 	}
 	var index []int64
-	for i, v := range c.floats(1) {
+	for i, v := range c.data(1) {
 		if v != 0 {
 			index = append(index, int64(i))
 		}

@@ -46,11 +46,11 @@ func TestPlanForEachShape(t *testing.T) {
 	for range 3 {
 		require.Equal(t, []float32{0, 2, 3, 0}, run(t, m, map[string]*tensor.Tensor{"x": on(tensor.Of([]float32{-1, 2, 3, -4}, 2, 2))}))
 	}
-	require.Len(t, m.plans, 1)
-	require.NotNil(t, m.plans[0].plan)
-	require.Equal(t, 1, m.plans[0].plan.Launches())
+	require.Len(t, m.whole().plans, 1)
+	require.NotNil(t, m.whole().plans[0].plan)
+	require.Equal(t, 1, m.whole().plans[0].plan.Launches())
 	require.Equal(t, []float32{5, 0}, run(t, m, map[string]*tensor.Tensor{"x": on(tensor.Of([]float32{5, -6}, 1, 2))}))
-	require.Len(t, m.plans, 2)
+	require.Len(t, m.whole().plans, 2)
 }
 
 // A small input that decides about shapes is part of what a plan is for.
@@ -61,7 +61,7 @@ func TestPlanForValues(t *testing.T) {
 		got := run(t, m, map[string]*tensor.Tensor{"x": on(tensor.Of([]float32{1, 2})), "n": on(tensor.Of([]int64{n}))})
 		require.Len(t, got, int(2*n))
 	}
-	require.Len(t, m.plans, 2)
+	require.Len(t, m.whole().plans, 2)
 }
 
 // Where only values tell what is computed, each run reads them.
@@ -91,7 +91,7 @@ func TestNormFolds(t *testing.T) {
 		require.InDelta(t, want[i], got[i], 1e-3)
 	}
 	run(t, m, in)
-	require.Equal(t, 1, m.plans[0].plan.Launches())
+	require.Equal(t, 1, m.whole().plans[0].plan.Launches())
 }
 
 // A loop whose count is known is part of the plan; one whose condition the values decide is not.
@@ -105,7 +105,7 @@ func TestLoops(t *testing.T) {
 	m := read(t, modelMsg(counted))
 	in := map[string]*tensor.Tensor{"x": on(tensor.Of([]float32{1, 3}))}
 	require.Equal(t, []float32{32, 96}, run(t, m, in))
-	require.NotNil(t, m.plans[0].plan)
+	require.NotNil(t, m.whole().plans[0].plan)
 
 	until := graphMsg(msgs(nodeMsg("Loop", list("", "yes", "x"), list("y"), graphAttr("body", body(
 		nodeMsg("ReduceMax", list("v"), list("m"), intAttr("keepdims", 0)), nodeMsg("Less", list("m", "limit"), list("on")))))),
@@ -225,7 +225,7 @@ func TestKnownIndices(t *testing.T) {
 		for range 2 {
 			require.Equal(t, want, run(t, m, map[string]*tensor.Tensor{"x": in}), "%v", places)
 		}
-		require.Equal(t, 1, m.plans[0].plan.Launches(), "%v", places)
+		require.Equal(t, 1, m.whole().plans[0].plan.Launches(), "%v", places)
 	}
 	for _, places := range [][]int64{{0, 10}, {-11, 1}} {
 		m := read(t, modelMsg(graphMsg(msgs(nodeMsg("Gather", list("x", "at"), list("y"), intAttr("axis", 1))), msgs(intsMsg("at", places...)),

@@ -65,7 +65,7 @@ func TestBytesAreMoved(t *testing.T) {
 				want = append(append(want, row...), row...)
 			}
 			require.Equal(t, want, got, fmt.Sprint(e, to))
-			text := m.plans[0].plan.Schedule().String()
+			text := m.whole().plans[0].plan.Schedule().String()
 			if to == 0.02 {
 				require.NotContains(t, text, "f32")
 			} else {

@@ -16,7 +16,8 @@ import (
 // planned is a plan for some shapes of inputs.
 type planned struct {
 	key      string
-	plan     *tensor.Captured // nil: values that only the device knows decide what is computed, so each run builds its graph
+	stop     int              // the node that needs a value which the plan gives, or where the graph ends
+	plan     *tensor.Captured // nil: random numbers, say, are others in each run, so each builds its graph
 	args     []int            // the inputs that are arguments
 	outs     []*Value         // of each output: its type and shape, and its value where that is known
 	from     []int            // of each output: the number of the plan's result; known: its value is known; below: that of an input
@@ -85,10 +86,11 @@ func (m *Model) callOn(ctx context.Context, args []*Value) ([]*Value, error) {
 
 // Ahead takes memory for the results of the next run now, if that is like the last one. It is for whoever waits for that run.
 func (m *Model) Ahead() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if len(m.plans) > 0 && m.plans[0].plan != nil {
-		m.plans[0].plan.Ahead()
+	o := m.whole()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.plans) > 0 && o.plans[0].plan != nil {
+		o.plans[0].plan.Ahead()
 	}
 }
 
@@ -106,13 +108,26 @@ func (m *Model) arguments(in []*Value) ([]*Value, error) {
 		if v == nil {
 			v = Optional(nil)
 		}
-		v = p.Type.fitting(v)
+		v = p.Type.fitting(v.loose())
 		if why := p.Type.refuses(v); why != "" {
 			return nil, &Error{File: m.name, Reason: fmt.Sprintf("input %q is to be %v: %s", p.Name, p.Type, why)}
 		}
 		args[i] = v
 	}
 	return args, nil
+}
+
+// loose is a value as one that is no constant of any model.
+func (v *Value) loose() *Value {
+	if v.fixed == 0 && len(v.items) == 0 {
+		return v
+	}
+	own := *v
+	own.fixed, own.items = 0, nil
+	for _, item := range v.items {
+		own.items = append(own.items, item.loose())
+	}
+	return &own
 }
 
 func portNames(ps []Port) string {
@@ -180,78 +195,22 @@ func (m *Model) engineFor(ctx context.Context, args []*Value) (*engine.Engine, e
 	return engine.UseContext(ctx, m.opts.Device)
 }
 
-// planned plays the plan for these inputs, or goes piece by piece where there can be none.
-func (m *Model) planned(ctx context.Context, e *engine.Engine, args []*Value) ([]*Value, error) {
-	plain := !slices.ContainsFunc(args, func(v *Value) bool { return v.kind != IsTensor || v.elem == String })
-	for plain {
-		key, err := m.key(ctx, e, args)
-		if err != nil {
-			return nil, err
-		}
-		p := m.find(key)
-		if p == nil || m.again(p) {
-			var need *needValue
-			if p, err = m.plan(ctx, e, key, args); errors.As(err, &need) {
-				if m.specialize(need.inputs, args) {
-					continue // with their values in the key
-				}
-				p, err = &planned{}, nil
-			}
-			if err != nil {
-				return nil, err
-			}
-			p.key = key
-			m.keep(p)
-		}
-		if p.plan == nil && p.instance == nil && !p.same {
-			break
-		}
-		outs, err := p.run(ctx, e, args)
-		if err != nil && ctx.Err() == nil && m.own(p) {
-			continue // its room takes more memory, say: a plan of its own tells what is wrong with it
-		}
-		return outs, err
-	}
-	return m.piecewise(ctx, &runner{m: m, ctx: ctx, eng: e, raws: map[*uop.UOp][]byte{}}, args)
-}
-
-// piecewise goes through the graph and computes it.
-func (m *Model) piecewise(ctx context.Context, r *runner, args []*Value) ([]*Value, error) {
-	given := make([]*Value, len(args))
-	for i, v := range args {
-		given[i] = v.on(r.eng)
-	}
-	outs, err := r.top(given)
-	if err != nil {
-		return nil, err
-	}
-	return outs, r.realize(outs...)
-}
-
-// on is a value whose tensors lie on a device.
-func (v *Value) on(e *engine.Engine) *Value {
-	w := *v
-	if len(v.items) > 0 {
-		w.items = make([]*Value, len(v.items))
-		for i, item := range v.items {
-			w.items[i] = item.on(e)
-		}
-	}
-	return &w
-}
-
 // key says which plan is for these inputs.
-func (m *Model) key(ctx context.Context, e *engine.Engine, args []*Value) (string, error) {
+func (o *piece) key(ctx context.Context, e *engine.Engine, args []*Value) (string, error) {
 	b := append(make([]byte, 0, 128), e.Name()...)
 	for i, v := range args {
 		b = strconv.AppendInt(append(b, ' '), int64(v.elem), 10)
 		for _, n := range v.shape {
 			b = strconv.AppendInt(append(b, ','), int64(n), 10)
 		}
-		if !m.isSpecial(i) || count(v.shape) > mostSpecial {
+		if v.fixed > 0 {
+			b = strconv.AppendInt(append(b, '#'), int64(v.fixed), 10)
 			continue
 		}
-		raw, err := m.elements(ctx, i, v)
+		if !o.decides(i, v) {
+			continue
+		}
+		raw, err := o.elements(ctx, i, v)
 		if err != nil {
 			return "", err
 		}
@@ -262,71 +221,90 @@ func (m *Model) key(ctx context.Context, e *engine.Engine, args []*Value) (strin
 }
 
 // elements are those of a small input. What the last run was given too, and nobody has assigned since, is not read again.
-func (m *Model) elements(ctx context.Context, i int, v *Value) ([]byte, error) {
+func (o *piece) elements(ctx context.Context, i int, v *Value) ([]byte, error) {
 	if v.raw != nil || v.t == nil {
 		return v.Bytes(ctx)
 	}
 	u := v.t.Node()
-	m.mu.Lock()
-	last := m.read[i]
-	m.mu.Unlock()
+	o.mu.Lock()
+	last := o.read[i]
+	o.mu.Unlock()
 	if last.node == u && engine.Current(u) == u {
 		return last.raw, nil
 	}
 	raw, err := v.Bytes(ctx)
 	if u = v.t.Node(); err == nil && leafOf(u).Op() == uop.Buffer {
-		m.mu.Lock()
-		m.read[i] = readInput{u, raw}
-		m.mu.Unlock()
+		o.mu.Lock()
+		o.read[i] = readInput{u, raw}
+		o.mu.Unlock()
 	}
 	return raw, err
 }
 
-func (m *Model) find(key string) *planned {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	i := slices.IndexFunc(m.plans, func(p *planned) bool { return p.key == key })
+func (o *piece) find(key string) *planned {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	i := slices.IndexFunc(o.plans, func(p *planned) bool { return p.key == key })
 	if i < 0 {
 		return nil
 	}
-	p := m.plans[i]
-	m.plans = slices.Insert(slices.Delete(m.plans, i, i+1), 0, p)
+	p := o.plans[i]
+	o.plans = slices.Insert(slices.Delete(o.plans, i, i+1), 0, p)
 	return p
 }
 
-func (m *Model) keep(p *planned) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.plans = slices.Insert(m.plans, 0, p)
-	m.plans = m.plans[:min(len(m.plans), mostPlans)]
+func (o *piece) keep(p *planned) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.plans = slices.Insert(o.plans, 0, p)
+	o.plans = o.plans[:min(len(o.plans), mostPlans)]
 }
 
-// specialize has the values of small inputs decide about plans, and says whether that is something new.
-func (m *Model) specialize(inputs []int, args []*Value) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+// specialize has the values of small inputs decide about plans, and says whether that is something new. Only sizes, switches and their like do: other
+// values are seldom the same again.
+func (o *piece) specialize(need *needValue, args []*Value) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	found := false
-	for _, i := range inputs {
-		if count(args[i].shape) > mostSpecial {
+	for _, i := range need.inputs {
+		if count(args[i].shape) > need.most {
 			return false
 		}
-		found = found || !m.special[i]
+		found = found || !o.special[i]
 	}
-	for _, i := range inputs {
-		m.special[i] = true
+	for _, i := range need.inputs {
+		o.special[i] = true
 	}
 	return found
 }
 
-// plan builds the graph for inputs of these shapes and captures it.
-func (m *Model) plan(ctx context.Context, e *engine.Engine, key string, args []*Value) (*planned, error) {
-	p := &planned{}
-	r := &runner{m: m, ctx: ctx, eng: e, trace: true, raws: map[*uop.UOp][]byte{}, slots: map[int]int{}}
+// decides says that the value of an input decides about the plan.
+func (o *piece) decides(i int, v *Value) bool {
+	if count(v.shape) > mostSpecial {
+		return false
+	}
+	if o.at > 0 && v.known && v.raw != nil { // no other run finds another one
+		return true
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.special[i]
+}
+
+// plan builds the graph for inputs of these shapes, up to where it needs a value, and captures it. A *needValue is that of inputs that decide from now on.
+func (o *piece) plan(ctx context.Context, e *engine.Engine, key string, args []*Value) (*planned, error) {
+	p := &planned{stop: len(o.g.nodes)}
+	r := &runner{m: o.m, ctx: ctx, eng: e, trace: true, raws: map[*uop.UOp][]byte{}, slots: map[int]int{}}
 	in := make([]*Value, len(args))
 	var ins []*tensor.Tensor
 	var stand []*uop.UOp
 	for i, v := range args {
-		if m.isSpecial(i) && v.raw != nil {
+		if v.fixed > 0 {
+			in[i] = v
+			r.knows(v)
+			continue
+		}
+		if v.raw != nil && o.decides(i, v) {
 			in[i] = &Value{elem: v.elem, shape: v.shape, raw: v.raw, known: true}
 			continue
 		}
@@ -339,18 +317,31 @@ func (m *Model) plan(ctx context.Context, e *engine.Engine, key string, args []*
 		}
 		p.args, ins = append(p.args, i), append(ins, t)
 	}
-	outs, err := r.top(in)
+	outs, err := r.top(o, in)
+	var need *needValue
+	if errors.As(err, &need) {
+		if o.specialize(need, args) {
+			return nil, need
+		}
+		p.stop, outs, err = r.whole.at, nil, nil
+		for _, name := range o.behind(p.stop).ins {
+			outs = append(outs, r.whole.get(name))
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
-	if len(ins) == 0 || r.random || slices.ContainsFunc(outs, func(v *Value) bool { return v.kind != IsTensor }) {
+	if need != nil && need.long || len(ins) == 0 || r.random || slices.ContainsFunc(outs, func(v *Value) bool { return v.kind != IsTensor }) {
 		return p, nil
 	}
-	nodes := p.sort(r, outs)
+	nodes, err := p.sort(r, outs)
+	if err != nil {
+		return nil, err
+	}
 	if p.same = len(nodes) == 0; p.same {
 		return p, nil
 	}
-	if p.instance = m.instance(e, key, stand, nodes); p.instance != nil {
+	if p.instance = o.instance(e, key, stand, nodes); p.instance != nil {
 		return p, nil
 	}
 	p.plan, err = tensor.Capture(ctx, filled(e, stand, nodes), ins...)
@@ -358,11 +349,19 @@ func (m *Model) plan(ctx context.Context, e *engine.Engine, key string, args []*
 }
 
 // sort says where outputs come from, and gives what has to be computed.
-func (p *planned) sort(r *runner, outs []*Value) (nodes []*uop.UOp) {
+func (p *planned) sort(r *runner, outs []*Value) (nodes []*uop.UOp, err error) {
 	for _, v := range outs {
 		from := known
 		switch {
-		case v.elem == String || v.raw != nil:
+		case v.elem == String, v.fixed > 0:
+		case v.raw != nil:
+			w := &Value{elem: v.elem, shape: v.shape, raw: v.raw, known: true}
+			if count(v.shape) > mostSpecial {
+				if w.t, err = w.place(r.eng); err != nil { // once for all runs
+					return nil, err
+				}
+			}
+			v = w
 		case leafOf(v.t.Node()).Slot() != 0:
 			from -= 1 + r.slots[v.t.Node().Slot()]
 			v = &Value{elem: v.elem, shape: v.shape}
@@ -373,13 +372,7 @@ func (p *planned) sort(r *runner, outs []*Value) (nodes []*uop.UOp) {
 		}
 		p.outs, p.from = append(p.outs, v), append(p.from, from)
 	}
-	return nodes
-}
-
-func (m *Model) isSpecial(i int) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.special[i]
+	return nodes, nil
 }
 
 // place is the value as a tensor on a device.

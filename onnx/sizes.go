@@ -90,38 +90,38 @@ func (c *checks) checked(e *engine.Engine, got []*tensor.Tensor) []*tensor.Tenso
 }
 
 // instance finds a common plan for a case, or makes it; nil: the case is to have a plan of its own.
-func (m *Model) instance(e *engine.Engine, key string, stand, nodes []*uop.UOp) *instance {
+func (o *piece) instance(e *engine.Engine, key string, stand, nodes []*uop.UOp) *instance {
 	kind := e.Name()
 	for _, u := range stand {
 		kind += fmt.Sprint(" ", u.DType(), len(u.Shape()))
 	}
-	if x := m.instanceOf(e, kind, key, sizes.Case{Ins: stand, Roots: nodes}); x != nil {
+	if x := o.instanceOf(e, kind, key, sizes.Case{Ins: stand, Roots: nodes}); x != nil {
 		return x
 	}
 	bare, c := apart(nodes)
 	if c == nil {
 		return nil
 	}
-	x := m.instanceOf(e, kind+" and codes", key, sizes.Case{Ins: stand, Roots: bare, Codes: len(c.args)})
+	x := o.instanceOf(e, kind+" and codes", key, sizes.Case{Ins: stand, Roots: bare, Codes: len(c.args)})
 	if x != nil {
 		x.checks = c
 	}
 	return x
 }
 
-func (m *Model) instanceOf(e *engine.Engine, kind, key string, c sizes.Case) *instance {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.owners[key] {
+func (o *piece) instanceOf(e *engine.Engine, kind, key string, c sizes.Case) *instance {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.owners[key] {
 		return nil
 	}
-	f := m.families[kind]
+	f := o.families[kind]
 	if f == nil {
 		f = &sizes.Family{Compiling: e.Compiling()}
-		if m.families == nil || len(m.families) >= mostFamilies {
-			m.families = map[string]*sizes.Family{}
+		if o.families == nil || len(o.families) >= mostFamilies {
+			o.families = map[string]*sizes.Family{}
 		}
-		m.families[kind] = f
+		o.families[kind] = f
 	}
 	x := f.Instance(key, c)
 	if x == nil {
@@ -138,28 +138,28 @@ const mostFamilies = 16
 
 // own has a case of a common plan get a plan of its own, because the other cannot be played: the device has no memory for its room, say, or cannot copy
 // to it. It says whether p is such a case.
-func (m *Model) own(p *planned) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+func (o *piece) own(p *planned) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	if p.instance == nil {
 		return false
 	}
-	if m.owners == nil || len(m.owners) >= mostPlans {
-		m.owners = map[string]bool{}
+	if o.owners == nil || len(o.owners) >= mostPlans {
+		o.owners = map[string]bool{}
 	}
-	m.owners[p.key] = true
-	m.plans = slices.DeleteFunc(m.plans, func(q *planned) bool { return q == p })
+	o.owners[p.key] = true
+	o.plans = slices.DeleteFunc(o.plans, func(q *planned) bool { return q == p })
 	return true
 }
 
 // again says that a case of a common plan has come so often that it is to have a plan of its own.
-func (m *Model) again(p *planned) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+func (o *piece) again(p *planned) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	if p.instance == nil || !p.instance.family.Again(p.key) {
 		return false
 	}
-	m.plans = slices.DeleteFunc(m.plans, func(q *planned) bool { return q == p })
+	o.plans = slices.DeleteFunc(o.plans, func(q *planned) bool { return q == p })
 	return true
 }
 

@@ -76,7 +76,7 @@ func TestGrowingCacheSharesPlans(t *testing.T) {
 		}
 	}
 	require.LessOrEqual(t, past.Engine().Stats().Compiled-compiled, 4, "one for 32 and one for 64 rows, and one for what is read")
-	require.Len(t, m.families, 1)
+	require.Len(t, m.whole().families, 1)
 }
 
 // A batch, its rows and those of its cache are of any size each.
@@ -168,7 +168,7 @@ func TestPlacesFromSizesSharePlans(t *testing.T) {
 		}
 	}
 	require.LessOrEqual(t, past.Engine().Stats().Compiled-compiled, 4, "one for 64 rows, and one for what is read")
-	for _, p := range m.plans[:16] {
+	for _, p := range m.whole().plans[:16] {
 		require.NotNil(t, p.instance)
 	}
 }
@@ -199,7 +199,7 @@ func TestTwoSizesSharePlans(t *testing.T) {
 		once(s[0], s[1])
 	}
 	shared := 0
-	for _, p := range m.plans {
+	for _, p := range m.whole().plans {
 		if p.instance != nil {
 			shared++
 		}
@@ -208,7 +208,7 @@ func TestTwoSizesSharePlans(t *testing.T) {
 	for range 8 {
 		once(6, 2)
 	}
-	require.Nil(t, m.plans[0].instance)
+	require.Nil(t, m.whole().plans[0].instance)
 }
 
 // A run that is cut short while the plan for many sizes is made does not keep later runs from it.
@@ -226,9 +226,9 @@ func TestSharedPlanAfterACancelledRun(t *testing.T) {
 	require.NoError(t, once(context.Background(), 5))
 	require.ErrorIs(t, once(ended, 6), context.Canceled)
 	require.NoError(t, once(context.Background(), 6))
-	require.NotNil(t, m.plans[0].instance)
+	require.NotNil(t, m.whole().plans[0].instance)
 	require.NoError(t, once(context.Background(), 7))
-	require.NotNil(t, m.plans[0].instance)
+	require.NotNil(t, m.whole().plans[0].instance)
 }
 
 // picked takes rows of nodes by the ends of edges and adds them where the edges lead: as many nodes as there are, as many edges.
@@ -267,7 +267,7 @@ func TestCheckedSizesSharePlans(t *testing.T) {
 		got, want, err := run(5+i, 8+i*7%30, 0)
 		require.NoError(t, err)
 		require.InDelta(t, want, got, 1e-3)
-		if m.plans[0].instance != nil {
+		if m.whole().plans[0].instance != nil {
 			shared++
 		}
 		_, _, err = run(5+i, 8+i*7%30, int64(5+i)) // the first that there is none of

@@ -97,9 +97,9 @@ func TestForestAndLabelsAreOnePlan(t *testing.T) {
 		got, err := tensor.Data[int64](context.Background(), out["label"])
 		require.NoError(t, err)
 		require.Equal(t, want, got)
-		require.True(t, m.plans[0].plan != nil || m.plans[0].instance != nil)
+		require.True(t, m.whole().plans[0].plan != nil || m.whole().plans[0].instance != nil)
 	}
-	require.NotNil(t, m.plans[0].instance)
+	require.NotNil(t, m.whole().plans[0].instance)
 }
 
 // Whether a node sends features without a value along the branch of a comparison that holds is looked up where some node does, and nowhere else.

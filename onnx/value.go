@@ -22,6 +22,7 @@ type Value struct {
 	raw   []byte // the elements, as their carrier has them, once somebody knows them
 	t     *tensor.Tensor
 	known bool        // the elements do not depend on what a plan takes as arguments
+	fixed int         // the number of the constant of the model that it is; 0: it is none
 	items []*Value    // of a sequence; of an optional, none or one
 	conv  *convSource // how it was made, where that may be made otherwise
 	quant *quantities // the narrow integers that it stands for, which products take
