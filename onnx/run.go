@@ -365,6 +365,8 @@ func (p *planned) sort(r *runner, outs []*Value) (nodes []*uop.UOp, err error) {
 		case leafOf(v.t.Node()).Slot() != 0:
 			from -= 1 + r.slots[v.t.Node().Slot()]
 			v = &Value{elem: v.elem, shape: v.shape}
+		case leafOf(v.t.Node()).Op() == uop.Buffer: // a constant in another shape
+			v = &Value{elem: v.elem, shape: v.shape, t: v.t}
 		default:
 			from = len(nodes)
 			nodes = append(nodes, v.t.Node())
