@@ -49,6 +49,6 @@ export class Guest {
     const control = this.#control
     if (!control || Atomics.load(control, EPOCH) === this.#seen) return
     this.#seen = Atomics.load(control, EPOCH)
-    help(control, this.#kernels, this.#about.number, this.#about.threads, until)
+    help(control, this.#kernels, this.#about.number, until)
   }
 }

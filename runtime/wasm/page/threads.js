@@ -1,6 +1,7 @@
 // Threads that share a WebAssembly memory: workers that run thread.js sleep until there is a job, which is a kernel and
 // a number of iterations, take iterations until none is left, and sleep again. Whoever gives the job takes part.
-// Each iteration writes what no other one does, so it does not matter who does which. While a plan is played that is worth it, threads
+// Each iteration writes what no other one does, so it does not matter who does which. But what a thread wrote lies in its processor's caches: so each has
+// the same part of the iterations in every run, and takes of the others' when it has done its own. While a plan is played that is worth it, threads
 // look out for the next job before they sleep. A thread without a job makes the arrays that are ordered (spares.js).
 // A guest (guest.js) may take part for a moment.
 
@@ -9,8 +10,8 @@ export const EPOCH = 0 // counts jobs and messages; threads sleep here
 const SENT = 1 // messages to each thread; these two are its bell (lent.js)
 const OPEN = 2 // 1 while a job may be entered
 const ACTIVE = 3 // threads within the job
-const NEXT = 4 // its first iteration that nobody has taken
-const COUNT = 5 // its iterations
+const SPLIT = 4 // into how many parts its iterations are
+const COUNT = 5 // these iterations
 const KERNEL = 6
 const TABLE = 7
 const VARS = 8
@@ -23,9 +24,12 @@ export const GUESTS = 14 // 1 while the guest is there
 const LONG = 15 // 1 where these may take longer than a guest stays
 const SCRATCH = 16 // of each thread, and of the guest
 const TEXT = 512
+const PARTS = 256 // of each part the first iteration that nobody has taken, in a cache line of its own
+const LINE = 16
+const MOST_PARTS = 16
 
 /** Bytes at the begin of a memory that are not for buffers. */
-export const reserved = 1024
+export const reserved = 2048
 
 // A function becomes fast while it is called often: browsers compile it anew in the background, and a call that has
 // begun keeps the slow code.
@@ -47,17 +51,26 @@ export function alone(kernel, n, cost, table, vars, scratch) {
   for (let lo = 0; lo < n; lo += share) kernel(table, vars, scratch, lo, Math.min(lo + share, n))
 }
 
-// Takes iterations until none is left, or until a time: again and again half of a fair share of the rest.
-function take(control, kernel, thread, threads, until = Infinity) {
+// Where part i of n iterations begins.
+const beginOf = (i, n, parts) => Math.floor(n * i / parts)
+
+// Takes iterations until none is left, or until a time: again and again half of what is left of its part, and then of the others'.
+function take(control, kernel, thread, until = Infinity) {
   const n = control[COUNT]
   const most = control[MOST]
+  const parts = control[SPLIT]
   try {
-    for (let lo; (lo = Atomics.load(control, NEXT)) < n && performance.now() < until;) {
-      const hi = lo + Math.min(most, Math.ceil((n - lo) / (2 * threads)))
-      if (Atomics.compareExchange(control, NEXT, lo, hi) === lo) kernel(control[TABLE], control[VARS], control[SCRATCH + thread], lo, hi)
+    for (let i = 0; i < parts; i++) {
+      const part = (thread + i) % parts
+      const next = PARTS + LINE * part
+      const end = beginOf(part + 1, n, parts)
+      for (let lo; (lo = Atomics.load(control, next)) < end && performance.now() < until;) {
+        const hi = lo + Math.min(most, Math.ceil((end - lo) / 2))
+        if (Atomics.compareExchange(control, next, lo, hi) === lo) kernel(control[TABLE], control[VARS], control[SCRATCH + thread], lo, hi)
+      }
     }
   } catch (e) {
-    Atomics.store(control, NEXT, n)
+    for (let i = 0; i < parts; i++) Atomics.store(control, PARTS + LINE * i, n)
     if (Atomics.compareExchange(control, FAILED, 0, 1)) return
     const text = new TextEncoder().encode(e.message).subarray(0, reserved - TEXT)
     new Uint8Array(control.buffer, TEXT).set(text)
@@ -66,10 +79,10 @@ function take(control, kernel, thread, threads, until = Infinity) {
 }
 
 /** Takes part in the job, if there is one. */
-export function help(control, kernels, thread, threads, until) {
+export function help(control, kernels, thread, until) {
   Atomics.add(control, ACTIVE, 1) // from here on the job stays as it is
   const kernel = Atomics.load(control, OPEN) ? kernels[control[KERNEL]] : null
-  if (kernel && !(until && control[LONG])) take(control, kernel, thread, threads, until)
+  if (kernel && !(until && control[LONG])) take(control, kernel, thread, until)
   if (Atomics.sub(control, ACTIVE, 1) === 1) Atomics.notify(control, ACTIVE)
 }
 
@@ -94,7 +107,7 @@ const PART = 16 * PAGE // that a thread fills before it looks for a job
 
 /** What a worker does: gives the function that takes its messages. give takes an array that was ordered. */
 export function thread(give) {
-  let control, memory, number, threads
+  let control, memory, number
   let received = 0
   let seen = 0
   let spare = null
@@ -128,7 +141,7 @@ export function thread(give) {
     received++
     if (data.module) for (const [, f] of kernelsOf(data.module, memory)) kernels.push(f)
     else {
-      ({ memory, number, threads } = data)
+      ({ memory, number } = data)
       control = new Int32Array(memory.buffer, 0, reserved / 4)
     }
     // Messages arrive only when this function returns.
@@ -137,7 +150,7 @@ export function thread(give) {
       if (Atomics.load(control, LOOKING)) lookOut(changed, AWAKE)
       Atomics.wait(control, EPOCH, seen)
       seen = Atomics.load(control, EPOCH)
-      help(control, kernels, number, threads)
+      help(control, kernels, number)
     }
   }
 }
@@ -157,14 +170,14 @@ export class Threads {
         const worker = start()
         worker.onerror = failed
         worker.onmessage = ({ data }) => made(data)
-        worker.postMessage({ memory, number, threads: n + 1, bell: this.#control.subarray(EPOCH, SENT + 1) })
+        worker.postMessage({ memory, number, bell: this.#control.subarray(EPOCH, SENT + 1) })
         this.#workers.push(worker)
       } catch (e) {
         failed(e)
       }
     }
     this.#guest = guest?.()
-    this.#guest?.postMessage({ memory, number: n + 1, threads: n + 1 })
+    this.#guest?.postMessage({ memory, number: n + 1 })
     this.#control[SENT] = 1
   }
 
@@ -201,13 +214,15 @@ export class Threads {
   /** Has all iterations of kernel number i done, which takes about so many ns. scratch is that of each thread. */
   run(kernel, i, n, cost, table, vars, scratch) {
     const control = this.#control
-    control.set([0, n, i, table, vars, 0], NEXT)
+    const parts = Math.min(this.#workers.length + 1, MOST_PARTS)
+    for (let part = 0; part < parts; part++) control[PARTS + LINE * part] = beginOf(part, n, parts)
+    control.set([parts, n, i, table, vars, 0], SPLIT)
     control[MOST] = shareOf(n, cost)
     control[LONG] = cost > GUEST
     control.set(scratch, SCRATCH)
     Atomics.store(control, OPEN, 1)
     this.#wake()
-    take(control, kernel, 0, this.#workers.length + 1)
+    take(control, kernel, 0)
     Atomics.store(control, OPEN, 0)
     lookOut(() => !Atomics.load(control, ACTIVE), LAST)
     for (let active; (active = Atomics.load(control, ACTIVE));) Atomics.wait(control, ACTIVE, active)
