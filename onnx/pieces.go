@@ -165,7 +165,7 @@ func (r *runner) pieces(o *piece, args []*Value) (outs []*Value, ok bool, err er
 		case p == nil:
 			outs, err = r.byNode(o, args)
 			return outs, true, err
-		case p.stop == len(o.g.nodes):
+		case p.stop == p.end:
 			return outs, true, r.step(p.stop - o.at)
 		}
 		if err := r.step(p.stop - o.at); err != nil {

@@ -48,6 +48,27 @@ func TestPieces(t *testing.T) {
 	require.Len(t, rest.plans[1].args, 2, "the table is a constant there, too")
 }
 
+// Nor is one for the numbers that a piece hands on.
+func TestNumbersHandedOn(t *testing.T) {
+	m := read(t, modelMsg(graphMsg(msgs(
+		nodeMsg("NonZero", list("x"), list("at")),
+		nodeMsg("Shape", list("at"), list("n")),
+		nodeMsg("Cast", list("n"), list("f"), intAttr("to", int64(Float32))),
+		nodeMsg("ReduceSum", list("f"), list("s"), intAttr("keepdims", 0)),
+		nodeMsg("Add", list("z", "s"), list("y")),
+	), nil, msgs(portMsg("x", Float32, 3), portMsg("z", Float32, 2)), msgs(portMsg("y", Float32, 2)))))
+	for i := range 4 {
+		z := floatsValue([]int{2}, float32(i), 7)
+		outs, err := m.CallInOrder(context.Background(), []*Value{Of(on(tensor.Of([]float32{0, float32(i + 1), 1}))), z})
+		require.NoError(t, err)
+		y, err := tensor.Data[float32](context.Background(), outs[0].Tensor())
+		require.NoError(t, err)
+		require.Equal(t, []float32{float32(i) + 3, 10}, y)
+	}
+	require.Len(t, m.whole().plans, 1)
+	require.Len(t, m.whole().behind(1).plans, 1)
+}
+
 // A condition of many numbers is found out in each run, and is no reason for a plan for these numbers.
 func TestConditionsAreFoundOut(t *testing.T) {
 	branch := func(op string) message {

@@ -16,7 +16,8 @@ import (
 // planned is a plan for some shapes of inputs.
 type planned struct {
 	key      string
-	stop     int              // the node that needs a value which the plan gives, or where the graph ends
+	stop     int              // the node that needs a value which the plan gives, or the end
+	end      int              // of the graph
 	plan     *tensor.Captured // nil: random numbers, say, are others in each run, so each builds its graph
 	args     []int            // the inputs that are arguments
 	outs     []*Value         // of each output: its type and shape, and its value where that is known
@@ -293,7 +294,7 @@ func (o *piece) decides(i int, v *Value) bool {
 
 // plan builds the graph for inputs of these shapes, up to where it needs a value, and captures it. A *needValue is that of inputs that decide from now on.
 func (o *piece) plan(ctx context.Context, e *engine.Engine, key string, args []*Value) (*planned, error) {
-	p := &planned{stop: len(o.g.nodes)}
+	p := &planned{stop: len(o.g.nodes), end: len(o.g.nodes)}
 	r := &runner{m: o.m, ctx: ctx, eng: e, trace: true, raws: map[*uop.UOp][]byte{}, slots: map[int]int{}}
 	in := make([]*Value, len(args))
 	var ins []*tensor.Tensor
@@ -427,6 +428,10 @@ func (p *planned) run(ctx context.Context, e *engine.Engine, args []*Value) ([]*
 			outs[i] = &Value{elem: v.elem, shape: v.shape, t: got[from]}
 		case from == known:
 			outs[i] = v
+		case p.stop < p.end && slices.Equal(args[known-1-from].shape, v.shape): // no result: it stays where it lies
+			own := *args[known-1-from]
+			own.known = false
+			outs[i] = &own
 		default:
 			in, err := args[known-1-from].place(e)
 			if err != nil {
