@@ -5,11 +5,13 @@ package native
 import (
 	"bytes"
 	"context"
+	"debug/elf"
 	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	goruntime "runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -121,6 +123,35 @@ func TestMachineFlagsComeLast(t *testing.T) {
 	for _, f := range slices.Concat(machineFlags...) {
 		require.NotContains(t, c.flags[:optimised], f)
 	}
+}
+
+// On Linux a library names no other, and finds in the process what it calls; what the compiler calls itself lies within it.
+func TestLibrariesNeedNoOthers(t *testing.T) {
+	d := open(t, Options{})
+	if goruntime.GOOS != "linux" || !slices.Contains(d.build.cc.flags, leanLink[0]) {
+		t.Skip("libraries are linked with the C library")
+	}
+	p := addPlan("calls_test", 1, 3)
+	p.Kernels[0].Source = "__attribute__((noinline)) static void *zero(void *x, long n) { return __builtin_memset(x, 0, n); }\n" +
+		strings.Replace(p.Kernels[0].Source, "{", `{
+	zero(buf[0], 4 * (hi - lo));
+	double x = ((const float *)buf[1])[0] + 10;
+	unsigned __int128 big = (unsigned __int128)x << 70;
+	big /= (unsigned __int128)(x + 1);`, 1)
+	p.Kernels[0].Source = strings.Replace(p.Kernels[0].Source, "b[i];", "b[i] + (float)(uint64_t)(big >> 64);", 1)
+	l := load(t, d, p)
+	out := alloc(t, d, 12)
+	require.NoError(t, d.Play(l, []runtime.Mem{out, put(t, d, 1, 2, 3), put(t, d, 10, 20, 30)}, nil))
+	require.NoError(t, d.Sync(context.Background()))
+	assert.Equal(t, []float32{11 + 58, 22 + 58, 33 + 58}, get(t, d, out)) // 11·2⁷⁰/12 = 58.7·2⁶⁴
+
+	_, library := kept(t, d.build.cache.folder.Path, p.Kernels[0])
+	file, err := elf.Open(library)
+	require.NoError(t, err)
+	defer file.Close()
+	libraries, err := file.ImportedLibraries()
+	require.NoError(t, err)
+	assert.Empty(t, libraries)
 }
 
 func TestUnwritableCache(t *testing.T) {
