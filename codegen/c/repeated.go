@@ -18,6 +18,9 @@ const (
 	manyCalls = 32 // places of a function: there are branches between them, and few are taken
 )
 
+// apartText is counted as the bytes of choices that stand there for vectors that choose alike and for others; nothing else is called so.
+const apartText = "apart"
+
 // repeated is how often what may be much code stands in a kernel.
 type repeated struct {
 	now, before map[string]int    // before: in the text that was written to count
@@ -30,7 +33,12 @@ type repeated struct {
 // again says that a kernel has to be written with these counts.
 func (r *repeated) again() bool {
 	for text, n := range r.now {
-		if n >= manyCalls || n >= manyEqual && text[0] == '(' {
+		switch {
+		case text == apartText:
+			if n > mostApartText {
+				return true
+			}
+		case n >= manyCalls || n >= manyEqual && text[0] == '(':
 			return true
 		}
 	}

@@ -271,6 +271,10 @@ func (r *renderer) maximum(e string, float bool) string {
 // what is within it once more for each choice around it.
 const mostApart = 256
 
+// mostApartText is how many bytes the choices that are written so may take in a kernel; if they would take more, all are written for any vectors alone.
+// Of a detector's heads, which are joined and make boxes, all of eight results read thrice as many arrays; gcc takes most of its time for such branches.
+const mostApartText = 60_000
+
 // where spells a choice. Where all lanes agree about some of its conditions, what they do not choose is not read.
 func (r *renderer) where(u *uop.UOp, e string) string {
 	cond, yes, no := u.At(0), u.At(1), u.At(2)
@@ -309,13 +313,17 @@ func (r *renderer) where(u *uop.UOp, e string) string {
 	}
 	mixed, agree := r.mixed, r.agree
 	none, whole := r.together(cond, false), r.together(cond, true)
-	apart := none != "" && whole != "" && !mixed && r.mask == "" && r.lanesRead(yes) && r.lanesRead(no) && len(uop.Topo(u)) <= mostApart
+	apart := none != "" && whole != "" && !mixed && r.mask == "" && r.lanesRead(yes) && r.lanesRead(no) && len(uop.Topo(u)) <= mostApart &&
+		r.before[apartText] <= mostApartText
 	r.mixed = mixed || apart
 	s := r.selectLanes(e, r.maskOf(cond, elemBits[e]), r.vexpr(yes), r.vexpr(no))
 	r.mixed, r.agree = mixed, agree || apart
 	switch {
 	case apart: // few vectors of joined arrays have elements of two
 		s = fmt.Sprintf("(%s ? %s : %s ? %s : %s)", whole, r.vexpr(yes), none, r.vexpr(no), s)
+		if !agree { // it is within no other
+			r.now[apartText] += len(s)
+		}
 	case none != "" && no.Op() == uop.Load:
 		s = fmt.Sprintf("(%s ? %s : %s)", none, r.vexpr(no), s)
 	}
