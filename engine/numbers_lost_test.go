@@ -92,3 +92,18 @@ func TestLayersAlikeButForConstants(t *testing.T) {
 		}
 	}
 }
+
+// A few short layers are one kernel too: each would be written out for all elements of a tile, however few nodes it has.
+func TestFewLayersAlikeButForConstants(t *testing.T) {
+	e, err := engine.New((&slot{}).backend(), engine.Options{})
+	require.NoError(t, err)
+	defer e.Close()
+	const n = 96
+	x, w := floats(t, e, make([]float32, n*n), n, n), floats(t, e, make([]float32, n*n), 1, n, n).Expand(n, n, n)
+	for i := range 5 {
+		product := x.Reshape(n, 1, n).Expand(n, n, n).Mul(w).Reduce(uop.Sum, 2).Reshape(n, n)
+		x = product.Mul(x.Float(0.15 + float64(i))).RoundEven().Add(x.Float(2 + float64(i))).Max(x.Float(-30 - float64(i))).Contiguous()
+	}
+	require.NoError(t, e.Realize(context.Background(), x))
+	require.LessOrEqual(t, e.Stats().Kernels, 2)
+}

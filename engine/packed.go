@@ -203,7 +203,7 @@ func (e *Engine) packed(f *folded, b *uop.UOp, p *model.Packing) (*foldedValue, 
 }
 
 const (
-	alikeNodes     = 128     // that need not be compiled again, from which on kernels that differ in constants only are one
+	alikeNodes     = 32      // that need not be compiled again, from which on kernels that differ in constants only are one
 	gridSteps      = 1 << 14 // of a loop that an invocation does: drivers stop what takes seconds
 	stepIterations = 1 << 7  // of loops within a step, where an invocation may do few in all
 )
