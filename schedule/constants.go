@@ -64,7 +64,7 @@ func (s *scheduler) outlineOf(k *kernel) *outline {
 	for _, u := range slices.Backward(topo) {
 		for i, x := range u.Src() {
 			inside[x] = inside[x] || inside[u] || u.Op() == uop.Reduce
-			decides[x] = decides[x] || decides[u] || u.Op() == uop.Load && i > 0
+			decides[x] = decides[x] || decides[u] && !isByteOfFloat(u) || u.Op() == uop.Load && i > 0
 		}
 	}
 	for _, u := range topo {
@@ -86,6 +86,19 @@ func (s *scheduler) outlineOf(k *kernel) *outline {
 	}
 	p.form = s.form(s.numbered(p, each, constantArrays(each)))
 	return p
+}
+
+// isByteOfFloat says that a node is a byte that is made of a float: its bounds are those of its type, whatever the float is computed with. Tables of 256 elements are
+// read so.
+func isByteOfFloat(u *uop.UOp) bool {
+	if u.Op() != uop.Cast || u.DType().Size() != 1 || u.DType() == dtype.Bool {
+		return false
+	}
+	x := u.At(0)
+	for x.Op() == uop.Cast {
+		x = x.At(0)
+	}
+	return x.DType().IsFloat()
 }
 
 // element is where a constant lies: in the array of a type, which may be another than its own, of numbers without a fraction. In none: −1.

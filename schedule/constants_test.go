@@ -50,6 +50,23 @@ func TestAlikeButForConstants(t *testing.T) {
 	}
 }
 
+// What a table is read at is a byte, however the float was computed that it is made of: tables behind quantised sums are read so.
+func TestTablesReadAtBytesAreAlike(t *testing.T) {
+	w := newWorld(4)
+	table, y, m := w.input(dtype.F32, 256), w.input(dtype.F32, 8, 8), w.input(dtype.F32, 8, 8)
+	for i := range 6 {
+		scaled := w.matmul(y, m).Div(y.Float(0.15 + 0.3*float64(i))).RoundEven().Add(y.Float(float64(2*i - 5)))
+		at := scaled.Max(y.Float(0)).Neg().Max(y.Float(-255)).Neg().Cast(dtype.U8).Cast(dtype.I32)
+		y = table.Gather(at.Reshape(64), 0).Reshape(8, 8).Contiguous()
+	}
+	r := w.checkGraph(t, &schedule.Graph{Table: w.t, Inputs: w.inputs, Roots: []schedule.Root{{Value: y, Dest: -1}}}, schedule.Config{Alike: 1})
+	seen := map[*uop.UOp]bool{}
+	for _, s := range r.Steps {
+		seen[s.Spec.Outs[0].Value] = true
+	}
+	require.Len(t, seen, 2, "%v", r) // the first reads an array of other dims
+}
+
 // Constants of indices, but for where masks begin, and of selections are none of those; −0 is no integer; kernels of the same constants share theirs.
 func TestConstantsThatStay(t *testing.T) {
 	w := newWorld(3)
