@@ -23,6 +23,7 @@ type storage struct {
 	assigned string       // where it was assigned last
 	doubts   *doubts
 	seen     uop.Shape // see seenAs
+	compared bool      // graphs were compared by seen
 	past     atomic.Pointer[Past]
 	shared   atomic.Bool             // something else than its own tensor goes on from its elements
 	bound    atomic.Bool             // a captured function reads or assigns it

@@ -318,16 +318,27 @@ func (e *Engine) operands(u *uop.UOp) []*uop.UOp {
 	return u.Src()
 }
 
-// seenAs notes the shape of most axes in which an array is used: that of a batch of rows, where later it is one long row.
+// seenAs notes the shape of most axes in which an array is used: that of a batch of rows, where later it is one long row. Once graphs were compared
+// by it axes of size 1 are none: what stays from graph to graph, as weights, is of the same shape after a batch of one row.
 func (s *storage) seenAs(u *uop.UOp) {
 	for ; u.Op() == uop.Reshape || u.Op() == uop.Buffer; u = u.At(0) {
-		if s.seen == nil || len(u.Shape()) > len(s.seen) {
-			s.seen = u.Shape()
+		if shape := u.Shape(); s.seen == nil || len(shape) > len(s.seen) && (!s.compared || longAxes(shape) > longAxes(s.seen)) {
+			s.seen = shape
 		}
 		if u.Op() == uop.Buffer {
 			return
 		}
 	}
+}
+
+// longAxes is how many axes are longer than 1.
+func longAxes(shape uop.Shape) (n int) {
+	for _, size := range shape {
+		if size > 1 {
+			n++
+		}
+	}
+	return n
 }
 
 // pure rebuilds a node on its resolved operands. Store gives the content of the whole buffer afterwards.

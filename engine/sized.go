@@ -116,6 +116,7 @@ func caseOf(c *canonical, codes int) sizes.Case {
 	out := sizes.Case{Codes: codes}
 	for i, in := range c.graph.Inputs {
 		u := c.graph.Table.Param(i, in.N, in.DType)
+		c.inputs[i].compared = true
 		if s := c.inputs[i].seen; s.Numel() == in.N {
 			u = u.Reshape(s...)
 		}

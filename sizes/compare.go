@@ -16,7 +16,7 @@ type comparison struct {
 	pairs  map[*uop.UOp]*pair
 	rows   map[*pair]*pair
 	inputs map[*uop.UOp]int  // Params of the first case, counted from 1
-	known  []form            // sizes of inputs that vary
+	known  []form            // sizes that vary: of inputs, then of what is cut out of an array or laid in zeros
 	needs  *[uop.MaxVars]int // see samples.fractions, of what was no form last
 }
 
@@ -145,6 +145,9 @@ func (c *comparison) add(p *pair) bool {
 	}
 	c.nodes = append(c.nodes, p)
 	for axis, x := range p.cuts {
+		if f := p.size[axis][0]; x.done && len(p.size[axis]) == 1 && f.varies() && !slices.Contains(c.known, f) {
+			c.known = append(c.known, f)
+		}
 		if k, ok := p.size[axis][0].alone(); x.done && ok && len(p.size[axis]) == 1 && c.places[k].pair == nil {
 			c.places[k] = place{p, axis}
 		}
@@ -197,7 +200,7 @@ func (c *comparison) sizes(p *pair) bool {
 	return true
 }
 
-// product are two sizes of inputs, and a number perhaps, that a size is the product of; nil: there are none.
+// product are two sizes that are known, and a number perhaps, that a size is the product of; nil: there are none.
 func (c *comparison) product(xs []int) []form {
 	for i, a := range c.known {
 		for _, b := range c.known[i:] {

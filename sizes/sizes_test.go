@@ -179,6 +179,10 @@ func TestReshapesOfWhatVaries(t *testing.T) {
 			s := x.Shape()
 			return x.Add(x).Reshape(s[0]*s[1], 4).Reduce(uop.Sum, 1).Reshape(s[0], s[1])
 		}, true},
+		{"rows of a part", []uop.Shape{{2, 5, 4}, {3, 10, 4}, {5, 8, 4}}, func(x *uop.UOp) *uop.UOp {
+			s := x.Shape()
+			return x.Shrink([]int{0, 1, 0}, s).Neg().Reshape(s[0]*(s[1]-1), 4).Reduce(uop.Sum, 1).Reshape(s[0], s[1]-1)
+		}, true},
 		{"a fixed axis before", []uop.Shape{{3, 4}, {3, 5}, {3, 7}}, func(x *uop.UOp) *uop.UOp {
 			return x.Add(x).Reshape(3 * x.Shape()[1]).Neg()
 		}, true},

@@ -58,6 +58,12 @@ func TestStepsOfManySizes(t *testing.T) {
 			part := second.Narrow(1, 0, n).Add(first.Narrow(0, 0, n).MatMul(w))
 			return part.CumSum(1).Tanh().Max(1).Sum().Grad(w)[0].Add(part.Flip(1).Select(1, 0).Mean())
 		},
+		"sentences whose next words are the targets": func(x, w *tensor.Tensor, _ []int64) *tensor.Tensor {
+			return nextWords(w, 2+x.Dim(0)%3, x.Dim(0))
+		},
+		"sentences, one of them at times": func(x, w *tensor.Tensor, _ []int64) *tensor.Tensor {
+			return nextWords(w, 1+x.Dim(0)%3, x.Dim(0))
+		},
 		"parts of varying lengths and numbers": func(x, w *tensor.Tensor, _ []int64) *tensor.Tensor {
 			all := placed(x.Engine(), numbered(9*40*5), 9, 40, 5)
 			return all.Narrow(0, 1, 2+x.Dim(0)*3%7).Narrow(1, 3, x.Dim(0)).MatMul(w).Sub(1).Abs().Mean().Grad(w)[0]
@@ -156,6 +162,17 @@ func recurrent(x, w *tensor.Tensor, o tensor.ScanOptions) (states, outs []*tenso
 		h := s[0].Mul(0.5).Add(in[0].MatMul(w)).Tanh()
 		return []*tensor.Tensor{h}, []*tensor.Tensor{h.Mul(in[0].Narrow(0, 0, 3))}
 	}, []*tensor.Tensor{placed(x.Engine(), []float32{0, 0, 0}, 3)}, []*tensor.Tensor{x}, o)
+}
+
+// nextWords is a step of a model that tells from each of n words the next, of so many sentences.
+func nextWords(w *tensor.Tensor, sentences, n int) *tensor.Tensor {
+	words := make([]int64, sentences*(n+1))
+	for i := range words {
+		words[i] = int64(i % 5)
+	}
+	all := placed(w.Engine(), words, sentences, n+1)
+	h := w.Embedding(all.Narrow(1, 0, n), tensor.EmbeddingOptions{}).Tanh()
+	return h.Linear(w, nil).CrossEntropy(all.Narrow(1, 1, n), tensor.Loss{ClassAxis: -1}).Grad(w)[0]
 }
 
 func numbered(n int) []float32 {
