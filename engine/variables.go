@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/weft-ml/weft/dtype"
 	"github.com/weft-ml/weft/plan"
@@ -31,7 +32,8 @@ func CheckValue(v uop.VarArg, n int) error {
 	return nil
 }
 
-// variable is the argument that a variable of the graph becomes.
+// variable is the argument that a variable of the graph becomes. It may be several nodes, of which some were made when the table of nodes no longer
+// held the others.
 func (c *canonical) variable(u *uop.UOp) *uop.UOp {
 	a := u.Arg().(uop.VarArg)
 	t := c.graph.Table
@@ -40,6 +42,9 @@ func (c *canonical) variable(u *uop.UOp) *uop.UOp {
 	}
 	if a.Lo < math.MinInt32 || a.Hi > math.MaxInt32 || a.Lo > a.Hi {
 		panic("BUG: a variable with bounds that no plan has: " + a.String())
+	}
+	if i := slices.Index(c.vars, a); i >= 0 {
+		return c.graph.Vars[i]
 	}
 	c.vars = append(c.vars, a)
 	v := t.Make(uop.Var, u.DType(), uop.VarArg{Name: fmt.Sprintf("n%d", len(c.vars)-1), Lo: a.Lo, Hi: a.Hi})

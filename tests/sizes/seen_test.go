@@ -32,3 +32,28 @@ func TestWeightsSeenWithOneAxisMore(t *testing.T) {
 	require.EqualValues(t, 7, after.Shared-before.Shared)
 	require.Equal(t, before.Compiled, after.Compiled)
 }
+
+// A plan for many sizes stays the same when the table of nodes no longer holds those that it was made of.
+func TestPlansOutliveNodes(t *testing.T) {
+	e, err := engine.Open("INTERP", engine.Options{EarlySizes: true})
+	require.NoError(t, err)
+	defer e.Close()
+	run := func(n int) {
+		lengths := placed(e, numbered(n*40), n, 40).Square().Sum(1).Sqrt() // the sums of rows that count alone
+		require.NoError(t, lengths.Div(lengths.Sum()).Realize(t.Context()))
+	}
+	for n := 3; n < 8; n++ {
+		run(n)
+	}
+	before := e.Stats()
+	for n := 8; n < 14; n++ {
+		x := placed(e, numbered(1))
+		for i := range 1 << 14 {
+			x = x.Add(i)
+		}
+		run(n)
+	}
+	after := e.Stats()
+	require.EqualValues(t, 6, after.Shared-before.Shared)
+	require.Equal(t, before.Compiled, after.Compiled)
+}
