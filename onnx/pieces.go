@@ -79,9 +79,14 @@ func (m *Model) piece(g *graphProto, at int) *piece {
 // behind is the piece of the same graph that begins with a node.
 func (o *piece) behind(at int) *piece { return o.m.piece(o.g, at) }
 
-// around are the names that a graph reads of the graphs around it.
+// around are the names that a graph reads of the graphs around it: those that it reads before it makes a value of that name itself, if it does.
 func (g *graphProto) around() []string {
 	own, read := map[string]bool{"": true}, map[string]bool{}
+	reads := func(name string) {
+		if !own[name] {
+			read[name] = true
+		}
+	}
 	for name := range g.uses().init {
 		own[name] = true
 	}
@@ -90,12 +95,12 @@ func (g *graphProto) around() []string {
 	}
 	for _, node := range g.nodes {
 		for _, name := range node.in {
-			read[name] = true
+			reads(name)
 		}
 		for _, a := range node.attrs {
 			if a.g != nil {
 				for _, name := range a.g.around() {
-					read[name] = true
+					reads(name)
 				}
 			}
 		}
@@ -104,9 +109,8 @@ func (g *graphProto) around() []string {
 		}
 	}
 	for _, out := range g.outputs {
-		read[out.name] = true
+		reads(out.name)
 	}
-	maps.DeleteFunc(read, func(name string, _ bool) bool { return own[name] })
 	return slices.Sorted(maps.Keys(read))
 }
 

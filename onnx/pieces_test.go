@@ -122,6 +122,23 @@ func TestRoundsAreOnePlan(t *testing.T) {
 	}
 }
 
+// A branch that reads a value and then makes another one of its name reads that of the graph around it.
+func TestNamesMadeAnew(t *testing.T) {
+	branch := func(op string) message {
+		return graphMsg(msgs(nodeMsg(op, list("v"), list("w")), nodeMsg("Abs", list("w"), list("v"))), nil, nil, msgs(portMsg("v", Float32, -1)))
+	}
+	m := read(t, modelMsg(graphMsg(msgs(
+		nodeMsg("Neg", list("x"), list("v")),
+		nodeMsg("ReduceMax", list("v"), list("m"), intAttr("keepdims", 0)),
+		nodeMsg("Less", list("m", "zero"), list("c")),
+		nodeMsg("If", list("c"), list("y"), graphAttr("then_branch", branch("Neg")), graphAttr("else_branch", branch("Exp"))),
+	), msgs(tensorMsg("zero", Float32, floatsValue(nil, 0).raw)), msgs(portMsg("x", Float32, 2)), msgs(portMsg("y", Float32, 2)))))
+	for range 2 {
+		require.Equal(t, []float32{1, 2}, run(t, m, map[string]*tensor.Tensor{"x": on(tensor.Of([]float32{1, 2}))}))
+		require.Equal(t, []float32{1, 1}, run(t, m, map[string]*tensor.Tensor{"x": on(tensor.Of([]float32{0, 0}))}))
+	}
+}
+
 // A model's constant that another one is given is any array there.
 func TestConstantsOfOtherModels(t *testing.T) {
 	ctx := context.Background()

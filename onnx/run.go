@@ -396,15 +396,26 @@ func (v *Value) place(e *engine.Engine) (*tensor.Tensor, error) {
 	return tensor.FromNode(u, e), nil
 }
 
-func (p *planned) run(ctx context.Context, e *engine.Engine, args []*Value) ([]*Value, error) {
-	ins := make([]*tensor.Tensor, len(p.args))
+// tensors are some of the values as tensors on a device.
+func tensors(e *engine.Engine, which []int, vs []*Value) ([]*tensor.Tensor, error) {
+	out := make([]*tensor.Tensor, len(which))
 	var err error
-	for i, n := range p.args {
-		if ins[i], err = args[n].place(e); err != nil {
+	for i, n := range which {
+		if out[i], err = vs[n].place(e); err != nil {
 			return nil, err
 		}
 	}
-	var got []*tensor.Tensor
+	return out, nil
+}
+
+func (p *planned) run(ctx context.Context, e *engine.Engine, args []*Value) ([]*Value, error) {
+	var ins, got []*tensor.Tensor
+	var err error
+	if !p.same {
+		if ins, err = tensors(e, p.args, args); err != nil {
+			return nil, err
+		}
+	}
 	switch {
 	case p.same:
 	case p.instance != nil:

@@ -49,7 +49,7 @@ type job struct {
 type crew struct {
 	state, _, _, _, _, _, _, _ int64
 	parts                      uintptr
-	_, _, _, _, _, _, _        int64
+	_                          [64 - unsafe.Sizeof(uintptr(0))]byte
 	asleep, workers            int64
 	keen, patient, slice       int64
 	_                          [3]int64

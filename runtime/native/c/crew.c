@@ -30,7 +30,7 @@ typedef struct {
 	int64_t state; // see below
 	int64_t a[7];
 	weft_part *parts; // as many as there are threads
-	int64_t b[7];
+	char b[64 - sizeof(void *)];
 	int64_t asleep; // followers, counted outside
 	int64_t workers;
 	int64_t keen, patient; // for how many ns who waits keeps the processor, and returns to sleep after
